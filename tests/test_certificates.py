@@ -188,8 +188,8 @@ def test_outputs_that_are_all_error_prove_nothing() -> None:
     """A push that may be wrong by all of itself bounds nothing, unless entries of M do."""
 
     class Coarse(Dense):
-        def push_error(self, distribution: Array, pushed: Array) -> Array:  # noqa: ARG002 (one signature)
-            return np.full_like(pushed, 2.0)
+        def error(self, side: int, given: Array, product: Array) -> Array:
+            return np.full_like(product, 2.0) if side == 0 else super().error(side, given, product)
 
     matrix = np.full((2, 2), 0.5)
     half = np.array([0.5, 0.5])
@@ -202,8 +202,8 @@ def test_what_a_pull_may_be_wrong_by_is_part_of_the_bound(monkeypatch: pytest.Mo
     """Where entries are too many to look at, a channel that errs by a hundredth proves no more than that."""
 
     class Coarse(Dense):
-        def pull_error(self, weights: Array, pulled: Array) -> Array:  # noqa: ARG002 (one signature)
-            return np.asarray(0.01 * pulled)
+        def error(self, side: int, given: Array, product: Array) -> Array:
+            return super().error(side, given, product) if side == 0 else np.asarray(0.01 * product)
 
     monkeypatch.setattr(module, "MOST_ENTRIES", 0)
     evidence = Evidence(Coarse(np.array([[0.8, 0.2], [0.3, 0.7]])), np.array([60.0, 40.0]))
@@ -216,8 +216,8 @@ def test_what_a_push_may_be_wrong_by_is_part_of_the_bound(monkeypatch: pytest.Mo
     """Likewise of the probabilities of reports: their error counts in full, for the bound divides by them."""
 
     class Coarse(Dense):
-        def push_error(self, distribution: Array, pushed: Array) -> Array:  # noqa: ARG002 (one signature)
-            return np.asarray(0.01 * pushed)
+        def error(self, side: int, given: Array, product: Array) -> Array:
+            return np.asarray(0.01 * product) if side == 0 else super().error(side, given, product)
 
     monkeypatch.setattr(module, "MOST_ENTRIES", 0)
     evidence = Evidence(Coarse(np.array([[0.8, 0.2], [0.3, 0.7]])), np.array([60.0, 40.0]))

@@ -14,7 +14,7 @@ from confide.errors import InvalidCountsError, InvalidParameterError
 from confide.estimates.changes import follow
 from confide.estimates.groups import recover_groups
 from confide.estimates.inference.inference import Question
-from confide.evidence.designs import Blocks
+from confide.evidence.designs import DesignSums
 
 YES_NO = cf.RandomizedResponse(cf.Categories(["yes", "no"]), epsilon=3.0)
 LINE = cf.TruncatedGeometric(cf.Integers(0, 9), epsilon=1.0)
@@ -124,7 +124,7 @@ def test_clusters_of_one_name_in_two_strata_are_two() -> None:
 
 
 def test_a_stratum_with_one_cluster_counts_with_its_distance_from_all() -> None:
-    blocks = Blocks.of(["a", "b", "b"], [1, 2, 3], np.array([0, 0, 1]), np.ones(3), np.ones(3))
+    blocks = DesignSums.of(["a", "b", "b"], [1, 2, 3], np.array([0, 0, 1]), np.ones(3), np.ones(3))
     known = blocks.covariance(2)
     slopes = np.array([1.0, -2.0])
     sums = (known.rows @ slopes) ** 2 @ known.factors

@@ -96,7 +96,7 @@ SWAPPED: dict[str, tuple[Callable[[], object], str]] = {
     "holes": (lambda: PUBLIC.Grid(1, 5, 5, "", [(1e-38, float("-inf"))]), "holes must be pairs"),
     "signals": (lambda: PUBLIC.Bins(0, Decimal("sNaN"), 1), "high must be a finite number; got Decimal('sNaN')"),
     "merge": (lambda: PUBLIC.merge(["a"]), "Call confide.tally(reports) first"),
-    "pool": (lambda: PUBLIC.fit_pool([(MECHANISM, COUNTS)]), "A group is a pair (counts, mechanism)"),
+    "pool": (lambda: PUBLIC.check.fit_pool([(MECHANISM, COUNTS)]), "A group is a pair (counts, mechanism)"),
     "survey": (lambda: PUBLIC.Survey(LINE), "mechanism must be Mechanism; got Integers"),
     "class": (lambda: PUBLIC.Geometric(cf.Categories, 1.0), "needs whole numbers on a line"),
 }

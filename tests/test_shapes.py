@@ -165,8 +165,8 @@ def test_products_of_long_lines_are_those_of_short_ones(monkeypatch: pytest.Monk
     np.testing.assert_allclose(channel.dense(), stored, rtol=1e-13)
     exact = stored.astype(np.longdouble)
     for found, expected, bound in (
-        (channel.push(shares), shares @ exact, channel.push_error(shares, channel.push(shares))),
-        (channel.pull(weights), exact @ weights, channel.pull_error(weights, channel.pull(weights))),
+        (channel.push(shares), shares @ exact, channel.error(0, shares, channel.push(shares))),
+        (channel.pull(weights), exact @ weights, channel.error(1, weights, channel.pull(weights))),
     ):
         assert (np.abs(found - expected) <= bound + channel.entry_error * expected).all()
         assert bound.max() < 1e-13

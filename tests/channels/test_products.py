@@ -105,8 +105,8 @@ def assert_bounded(channel: Channel, exact: NDArray[np.longdouble], theta: Float
     """Compare products with those in extended precision: no further off than the channel's own bounds say."""
     pushed, pulled = channel.push(theta), channel.pull(weights)
     for found, expected, bound in (
-        (pushed, theta @ exact, channel.push_error(theta, pushed)),
-        (pulled, exact @ weights, channel.pull_error(weights, pulled)),
+        (pushed, theta @ exact, channel.error(0, theta, pushed)),
+        (pulled, exact @ weights, channel.error(1, weights, pulled)),
     ):
         assert bound.shape == found.shape
         assert (np.abs(found - expected) <= bound + channel.entry_error * expected).all()

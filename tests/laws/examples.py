@@ -932,7 +932,7 @@ FAMILIES: dict[str, Family] = {
         ),
         strategy=_kuk_cards(),
         faithful=KukCards(Categories([0, 1]), [Fraction(1, 10**12), 1 - Fraction(1, 10**12)]),
-        sampled=((KukCards(YES_NO, [0.8, 0.2]), KukCards(YES_NO, [0.83, 0.2])),),
+        sampled=((KukCards(YES_NO, [0.8, 0.2]), KukCards(YES_NO, [0.83, 0.23])),),
     ),
     "matrix": Family(
         examples=(

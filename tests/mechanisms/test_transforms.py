@@ -86,9 +86,9 @@ def test_error_bounds_of_transforms_hold(mechanism: cf.Mechanism) -> None:
         weights = generator.exponential(size=channel.shape[1]) ** (1 / spread)
         pushed, pulled = channel.push(theta), channel.pull(weights)
         off = np.abs(pushed - theta @ matrix)
-        assert (off <= channel.push_error(theta, pushed)).all()
+        assert (off <= channel.error(0, theta, pushed)).all()
         assert off @ weights <= channel.weighted_push_error(theta, pushed, weights)
-        assert (np.abs(pulled - matrix @ weights) <= channel.pull_error(weights, pulled)).all()
+        assert (np.abs(pulled - matrix @ weights) <= channel.error(1, weights, pulled)).all()
 
 
 def test_squares_are_those_of_the_entries() -> None:

@@ -89,8 +89,8 @@ class Channel(ABC):
     """A stochastic matrix M, values by outputs, known through two products.
 
     Both products take a vector, or a stack of vectors along the leading axes, so that one call can solve many problems.
-    A new channel needs `shape`, `push`, `pull` and `select`. If it can do more in closed form, it overrides a method
-    further down; no code asks for its class.
+    A new channel needs `shape`, `times` and `select`. If it can do more in closed form, it overrides a method further
+    down; no code asks for its class.
 
     Examples
     --------
@@ -99,6 +99,10 @@ class Channel(ABC):
     >>> channel.push(np.array([1.0, 0.0])).round(3), channel.pull(np.array([1.0, 0.0])).round(3)
     (array([0.731, 0.269]), array([0.731, 0.269]))
     """
+
+    is_stored: bool = False  # whether entries were given, not computed
+    _is_line: bool = False  # whether the values lie in a row
+    _rows_are_alike: bool = False  # whether all rows of the inverse are the first one, permuted
 
     @property
     def layout(self) -> Layout | None:
@@ -118,13 +122,22 @@ class Channel(ABC):
         """
         return id(self)
 
-    @abstractmethod
     def push(self, distribution: FloatArray) -> FloatArray:
         """Map a distribution over values to one over outputs: theta M."""
+        self.check_length(distribution, 0)
+        return self.times(0, distribution)
 
-    @abstractmethod
     def pull(self, weights: FloatArray) -> FloatArray:
         """Map a weight per output to a weight per value: M r."""
+        self.check_length(weights, 1)
+        return self.times(1, weights)
+
+    def times(self, side: int, vectors: FloatArray) -> FloatArray:
+        """Return theta M (side 0) or M r (side 1).
+
+        Lengths are those that push and pull have checked. A channel with a push and a pull of its own needs no more.
+        """
+        return (self.push, self.pull)[side](vectors)
 
     @abstractmethod
     def select(self, values: Indices) -> FloatArray:
@@ -145,26 +158,13 @@ class Channel(ABC):
         """
         return 1.2e-15  # 1.1e-15 was the most that exact arithmetic showed on lines, at n = 1e9
 
-    def push_error(self, distribution: FloatArray, pushed: FloatArray) -> FloatArray:
-        """Bound the rounding error of each entry of push.
+    def error(self, side: int, given: FloatArray, product: FloatArray) -> FloatArray:  # noqa: ARG002 (for others)
+        """Bound the rounding errors of push (side 0) or pull (side 1).
 
-        `distribution` must be non-negative, and `pushed` its product.
-        """
-        return self._error(0, distribution, pushed)
-
-    def pull_error(self, weights: FloatArray, pulled: FloatArray) -> FloatArray:
-        """Bound the rounding error of each entry of pull.
-
-        `weights` must be non-negative, and `pulled` their product.
-        """
-        return self._error(1, weights, pulled)
-
-    def _error(self, side: int, given: FloatArray, product: FloatArray) -> FloatArray:  # noqa: ARG002 (for others)
-        """Bound the rounding error of push (side 0) or pull (side 1).
-
-        The default is for sums of products in any order: with m terms of one sign the relative error is at most m + 3
-        units (Higham, Accuracy and Stability, 2002, section 3.1). A channel with other algorithms, such as recursions
-        or transforms, overrides it.
+        There is one for each entry. What was `given` must be non-negative, and `product` its product. The default is
+        for sums of products in any order: with m terms of one sign the relative error is at most m + 3 units (Higham,
+        Accuracy and Stability, 2002, section 3.1). A channel with other algorithms, such as recursions or transforms,
+        overrides it.
         """
         # Terms that are zero add no rounding.
         return (np.count_nonzero(given, axis=-1, keepdims=True) + 3) * UNIT * product
@@ -174,7 +174,7 @@ class Channel(ABC):
 
         Channels with transforms override this with a better bound.
         """
-        return float(weights @ self.push_error(distribution, pushed))
+        return float(weights @ self.error(0, distribution, pushed))
 
     def block(self, values: Indices, outputs: Indices) -> FloatArray:
         """Return the entries of M in these rows and columns.
@@ -303,11 +303,6 @@ class Channel(ABC):
         return None
 
     @property
-    def is_stored(self) -> bool:
-        """Whether entries were given, not computed."""
-        return False
-
-    @property
     def rounding(self) -> float:
         """Relative error of an entry."""
         return COMPUTED
@@ -341,9 +336,6 @@ class Channel(ABC):
                 f"{('value', 'output')[axis]}; got {shape}."
             )
 
-    _is_line = False  # whether the values lie in a row
-    _rows_are_alike = False  # whether all rows of the inverse are the first one, permuted
-
     def __repr__(self) -> str:
         values, outputs = self.shape
         return f"{type(self).__name__}({values} values, {outputs} outputs)"
@@ -373,22 +365,19 @@ class Rescaled(Channel):
     def layout(self) -> Layout | None:
         return self.base.layout
 
-    def push(self, distribution: FloatArray) -> FloatArray:
-        self.check_length(distribution, 0)
-        return self.base.push(distribution * self.factors)
-
-    def pull(self, weights: FloatArray) -> FloatArray:
-        self.check_length(weights, 1)
-        return self.base.pull(weights) * self.factors
+    def times(self, side: int, vectors: FloatArray) -> FloatArray:
+        if side == 0:
+            return self.base.times(0, vectors * self.factors)
+        return self.base.times(1, vectors) * self.factors
 
     @property
     def entry_error(self) -> float:
         return self.base.entry_error
 
-    def _error(self, side: int, given: FloatArray, product: FloatArray) -> FloatArray:
+    def error(self, side: int, given: FloatArray, product: FloatArray) -> FloatArray:
         if side == 0:
-            return self.base.push_error(given * self.factors, product) + UNIT * product
-        return self.base.pull_error(given, self.base.pull(given)) * self.factors + UNIT * product
+            return self.base.error(0, given * self.factors, product) + UNIT * product
+        return self.base.error(1, given, self.base.times(1, given)) * self.factors + UNIT * product
 
     def select(self, values: Indices) -> FloatArray:
         return self.base.select(values) * self.factors[values, None]
@@ -439,13 +428,8 @@ class Dense(Channel):
     def layout(self) -> Layout | None:
         return self.arrangement
 
-    def push(self, distribution: FloatArray) -> FloatArray:
-        self.check_length(distribution, 0)
-        return distribution @ self.matrix
-
-    def pull(self, weights: FloatArray) -> FloatArray:
-        self.check_length(weights, 1)
-        return weights @ self.matrix.T
+    def times(self, side: int, vectors: FloatArray) -> FloatArray:
+        return vectors @ (self.matrix if side == 0 else self.matrix.T)
 
     def select(self, values: Indices) -> FloatArray:
         return self.matrix[values]
@@ -472,17 +456,11 @@ class RandomizedResponseChannel(Channel):
     def shape(self) -> tuple[int, int]:
         return self.size, self.size
 
-    def push(self, distribution: FloatArray) -> FloatArray:
-        self.check_length(distribution, 0)
-        total: FloatArray = distribution.sum(axis=-1, keepdims=True)
-        return (self.keep - self.other) * distribution + self.other * total
+    def times(self, side: int, vectors: FloatArray) -> FloatArray:  # noqa: ARG002 (the matrix is symmetric)
+        total: FloatArray = vectors.sum(axis=-1, keepdims=True)
+        return (self.keep - self.other) * vectors + self.other * total
 
-    def pull(self, weights: FloatArray) -> FloatArray:
-        # The matrix is symmetric.
-        self.check_length(weights, 1)
-        return self.push(weights)
-
-    def _error(self, side: int, given: FloatArray, product: FloatArray) -> FloatArray:  # noqa: ARG002 (one signature)
+    def error(self, side: int, given: FloatArray, product: FloatArray) -> FloatArray:  # noqa: ARG002 (one signature)
         # numpy sums in pairs of pairs, blocks of 128 in eight strands: 16 + 3 + log2(size / 128) additions at most.
         return (24 + self.size.bit_length()) * UNIT * product
 

@@ -8,9 +8,9 @@ bounds for theta apply to phi, and thus to the distributions of that shape.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import cached_property, partial, reduce
 from typing import ClassVar, Protocol
 
 import numpy as np
@@ -42,13 +42,13 @@ class Composed(Channel):
     def layout(self) -> Layout | None:
         return self.first.layout
 
-    def push(self, distribution: FloatArray) -> FloatArray:
-        self.check_length(distribution, 0)
-        return self.second.push(self.first.push(distribution))
+    def times(self, side: int, vectors: FloatArray) -> FloatArray:
+        one, other = self._steps(side)
+        return other.times(side, one.times(side, vectors))
 
-    def pull(self, weights: FloatArray) -> FloatArray:
-        self.check_length(weights, 1)
-        return self.first.pull(self.second.pull(weights))
+    def _steps(self, side: int) -> tuple[Channel, Channel]:
+        # Back from reports to values, the second step is undone first.
+        return (self.first, self.second) if side == 0 else (self.second, self.first)
 
     def unpush(self, frequencies: FloatArray) -> FloatArray:
         return self.first.unpush(self.second.unpush(frequencies))
@@ -61,12 +61,11 @@ class Composed(Channel):
         # An entry is a sum over intermediate outputs.
         return self.first.entry_error + self.second.entry_error + (self.first.shape[1] + 3) * UNIT
 
-    def _error(self, side: int, given: FloatArray, product: FloatArray) -> FloatArray:
+    def error(self, side: int, given: FloatArray, product: FloatArray) -> FloatArray:
         # Errors of one step go through the next, which adds its own.
-        one, other = (self.first, self.second) if side == 0 else (self.second, self.first)
-        between = (one.push, one.pull)[side](given)
-        error = (one.push_error, one.pull_error)[side](given, between)
-        return (other.push, other.pull)[side](error) + (other.push_error, other.pull_error)[side](between, product)
+        one, other = self._steps(side)
+        between = one.times(side, given)
+        return other.times(side, one.error(side, given, between)) + other.error(side, between, product)
 
     def select(self, values: Indices) -> FloatArray:
         rows = self.first.select(values)
@@ -121,21 +120,17 @@ class Embedded(Channel):
     def rounding(self) -> float:
         return self.base.rounding
 
-    def push(self, distribution: FloatArray) -> FloatArray:
-        self.check_length(distribution, 0)
-        return self._merge(self.base.push(self._spread(distribution)))
-
-    def pull(self, weights: FloatArray) -> FloatArray:
-        self.check_length(weights, 1)
-        return self.base.pull(self._unmerge(weights))[..., self.values]
-
     @property
     def entry_error(self) -> float:
         return self.base.entry_error
 
-    def _error(self, side: int, given: FloatArray, product: FloatArray) -> FloatArray:
-        full = self._spread(given) if side == 0 else self._unmerge(given)
-        error = (self.base.push_error, self.base.pull_error)[side](full, (self.base.push, self.base.pull)[side](full))
+    def times(self, side: int, vectors: FloatArray) -> FloatArray:
+        product = self.base.times(side, self._full(side, vectors))
+        return self._merge(product) if side == 0 else product[..., self.values]
+
+    def error(self, side: int, given: FloatArray, product: FloatArray) -> FloatArray:
+        full = self._full(side, given)
+        error = self.base.error(side, full, self.base.times(side, full))
         if side == 0:
             merged_most = int(np.bincount(self.remap + 1)[1:].max(initial=0))
             return self._merge(error) + merged_most * UNIT * product
@@ -159,16 +154,14 @@ class Embedded(Channel):
         ]
         return np.array(merged, dtype=np.float64).reshape(values.size, asked.size)[:, again]
 
-    def _spread(self, distribution: FloatArray) -> FloatArray:
-        """Lay out a distribution over the values of the base."""
+    def _full(self, side: int, vectors: FloatArray) -> FloatArray:
+        """Lay out a distribution, or weights, as the base takes them."""
+        if side == 1:
+            return np.where(self.remap < 0, 0.0, vectors[..., self.remap])
         # Values that do not exist have nobody.
-        full = np.zeros((*distribution.shape[:-1], self.base.shape[0]))
-        full[..., self.values] = distribution
+        full = np.zeros((*vectors.shape[:-1], self.base.shape[0]))
+        full[..., self.values] = vectors
         return full
-
-    def _unmerge(self, weights: FloatArray) -> FloatArray:
-        """Give each output of the base the weight of its report."""
-        return np.where(self.remap < 0, 0.0, weights[..., self.remap])
 
     def _merge(self, outputs: FloatArray) -> FloatArray:
         """Add up the outputs of the base that share a report."""
@@ -201,23 +194,18 @@ class Kronecker(Channel):
     def layout(self) -> Layout | None:
         return Layout.side_by_side([part.layout for part in self.parts])
 
-    def push(self, distribution: FloatArray) -> FloatArray:
-        self.check_length(distribution, 0)
-        return self._along(0, distribution)
-
-    def pull(self, weights: FloatArray) -> FloatArray:
-        self.check_length(weights, 1)
-        return self._along(1, weights)
+    def times(self, side: int, vectors: FloatArray) -> FloatArray:
+        return self._along(side, vectors, lambda part: partial(part.times, side))
 
     @property
     def entry_error(self) -> float:
         return sum(part.entry_error for part in self.parts)
 
     def unpush(self, frequencies: FloatArray) -> FloatArray:
-        return self._along(1, frequencies, is_inverse=True)
+        return self._along(1, frequencies, lambda part: part.unpush)
 
     def unpull(self, weights: FloatArray) -> FloatArray:
-        return self._along(0, weights, is_inverse=True)
+        return self._along(0, weights, lambda part: part.unpull)
 
     def inverse_lengths(self) -> FloatArray:
         # The inverse is a Kronecker product too.
@@ -245,27 +233,28 @@ class Kronecker(Channel):
         """Return each part's number of values (side 0) or outputs (side 1)."""
         return [part.shape[side] for part in self.parts]
 
-    def _along(self, side: int, vectors: FloatArray, *, is_inverse: bool = False) -> FloatArray:
-        """Multiply, or undo a push, along each axis of the table.
+    def _along(
+        self, side: int, vectors: FloatArray, step: Callable[[Channel], Callable[[FloatArray], FloatArray]]
+    ) -> FloatArray:
+        """Take a step of each part along its axis of the table.
 
         Each step works on the last axis and then moves it to the front, so that the axes are back in order at the end.
         """
         lead = vectors.shape[:-1]
         table = vectors.reshape(*lead, *self._sizes(side))
         for part in reversed(self.parts):
-            steps = (part.unpull, part.unpush) if is_inverse else (part.push, part.pull)
-            table = np.moveaxis(steps[side](table), -1, len(lead))
+            table = np.moveaxis(step(part)(table), -1, len(lead))
         return table.reshape(*lead, -1)
 
-    def _error(self, side: int, given: FloatArray, product: FloatArray) -> FloatArray:  # noqa: ARG002 (one signature)
+    def error(self, side: int, given: FloatArray, product: FloatArray) -> FloatArray:  # noqa: ARG002 (one signature)
         # What one step is wrong by goes through the next, which adds its own.
         lead = given.shape[:-1]
         table = given.reshape(*lead, *self._sizes(side))
         error: FloatArray | None = None
         for part in reversed(self.parts):
-            after = (part.push, part.pull)[side](table)
-            own = (part.push_error, part.pull_error)[side](table, after)
-            error = np.moveaxis(own if error is None else (part.push, part.pull)[side](error) + own, -1, len(lead))
+            after = part.times(side, table)
+            own = part.error(side, table, after)
+            error = np.moveaxis(own if error is None else part.times(side, error) + own, -1, len(lead))
             table = np.moveaxis(after, -1, len(lead))
         return np.asarray(error).reshape(*lead, -1)
 
@@ -286,14 +275,6 @@ class _Stack(Channel):
         same, joined = self.channels[0].shape, sum(channel.shape[self._joined] for channel in self.channels)
         return (joined, same[1]) if self._joined == 0 else (same[0], joined)
 
-    def push(self, distribution: FloatArray) -> FloatArray:
-        self.check_length(distribution, 0)
-        return self._of_all(0, distribution)
-
-    def pull(self, weights: FloatArray) -> FloatArray:
-        self.check_length(weights, 1)
-        return self._of_all(1, weights)
-
     @property
     def entry_error(self) -> float:
         return max(channel.entry_error for channel in self.channels)
@@ -304,22 +285,20 @@ class _Stack(Channel):
         ends: list[int] = np.cumsum([channel.shape[self._joined] for channel in self.channels])[:-1].tolist()
         return ends
 
-    def _of_all(self, side: int, given: FloatArray) -> FloatArray:
+    def times(self, side: int, vectors: FloatArray) -> FloatArray:
         """Return a product: a sum over the joined side, or a concatenation."""
-        multiply = [(channel.push, channel.pull)[side] for channel in self.channels]
         if side != self._joined:
-            return np.concatenate([one(given) for one in multiply], axis=-1)
-        parts = zip(multiply, np.split(given, self._starts, axis=-1), strict=True)
-        return sum((one(part) for one, part in parts), start=np.zeros(1))
+            return np.concatenate([one.times(side, vectors) for one in self.channels], axis=-1)
+        parts = zip(self.channels, np.split(vectors, self._starts, axis=-1), strict=True)
+        return sum((one.times(side, part) for one, part in parts), start=np.zeros(1))
 
-    def _error(self, side: int, given: FloatArray, product: FloatArray) -> FloatArray:
-        multiply = [(channel.push, channel.pull)[side] for channel in self.channels]
-        bound = [(channel.push_error, channel.pull_error)[side] for channel in self.channels]
+    def error(self, side: int, given: FloatArray, product: FloatArray) -> FloatArray:
         if side != self._joined:
-            parts = zip(bound, np.split(product, self._starts, axis=-1), strict=True)
-            return np.concatenate([error(given, part) for error, part in parts], axis=-1)
-        each = zip(multiply, bound, np.split(given, self._starts, axis=-1), strict=True)
-        return sum((error(part, one(part)) for one, error, part in each), start=len(self.channels) * UNIT * product)
+            parts = zip(self.channels, np.split(product, self._starts, axis=-1), strict=True)
+            return np.concatenate([one.error(side, given, part) for one, part in parts], axis=-1)
+        parts = zip(self.channels, np.split(given, self._starts, axis=-1), strict=True)
+        errors = (one.error(side, part, one.times(side, part)) for one, part in parts)
+        return sum(errors, start=len(self.channels) * UNIT * product)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -708,13 +687,12 @@ class Mixed(Channel):
     def _matrix(self) -> FloatArray:
         return read_only(self.mixture.dense() @ self.base.dense())
 
-    def push(self, distribution: FloatArray) -> FloatArray:
-        self.check_length(distribution, 0)
-        return distribution @ self._matrix if self._is_small else self.base.push(self.mixture.spread(distribution))
-
-    def pull(self, weights: FloatArray) -> FloatArray:
-        self.check_length(weights, 1)
-        return weights @ self._matrix.T if self._is_small else self.mixture.gather(self.base.pull(weights))
+    def times(self, side: int, vectors: FloatArray) -> FloatArray:
+        if self._is_small:
+            return vectors @ (self._matrix if side == 0 else self._matrix.T)
+        if side == 0:
+            return self.base.times(0, self.mixture.spread(vectors))
+        return self.mixture.gather(self.base.times(1, vectors))
 
     @property
     def entry_error(self) -> float:
@@ -725,13 +703,13 @@ class Mixed(Channel):
     def rounding(self) -> float:
         return self.base.rounding + (self.base.shape[0] + 3) * UNIT
 
-    def _error(self, side: int, given: FloatArray, product: FloatArray) -> FloatArray:
+    def error(self, side: int, given: FloatArray, product: FloatArray) -> FloatArray:
         if self._is_small:
-            return super()._error(side, given, product)
+            return super().error(side, given, product)
         if side == 0:
-            error = self.base.push_error(self.mixture.spread(given), product)
+            error = self.base.error(0, self.mixture.spread(given), product)
             return error + (self.mixture.count + 3) * UNIT * product
-        errors = self.base.pull_error(given, self.base.pull(given))
+        errors = self.base.error(1, given, self.base.times(1, given))
         return self.mixture.gather(errors) + (self.base.shape[0] + 3) * UNIT * product
 
     def select(self, values: Indices) -> FloatArray:

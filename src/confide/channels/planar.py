@@ -168,7 +168,7 @@ class PlaneConvolution(Channel):
         one_by_one = vectors[..., atoms] @ rows(atoms)
         return one_by_one if rest is None else transform(rest) + one_by_one
 
-    def _error(self, side: int, given: FloatArray, product: FloatArray) -> FloatArray:
+    def error(self, side: int, given: FloatArray, product: FloatArray) -> FloatArray:
         atoms, rest = self._split(given)
         one_by_one = (atoms.size + 4) * UNIT * product
         return one_by_one if rest is None else self._rest_error(side, rest) + one_by_one
@@ -203,13 +203,10 @@ class PlanarConvolution(PlaneConvolution):
 
     rows: FloatArray
 
-    def push(self, distribution: FloatArray) -> FloatArray:
-        self.check_length(distribution, 0)
-        return self._in_two(distribution, self.select, lambda rest: self._smear(rest * self.rows))
-
-    def pull(self, weights: FloatArray) -> FloatArray:
-        self.check_length(weights, 1)
-        return self._in_two(weights, lambda atoms: self._around(atoms, self.kernel.cells), self._smear) * self.rows
+    def times(self, side: int, vectors: FloatArray) -> FloatArray:
+        if side == 0:
+            return self._in_two(vectors, self.select, lambda rest: self._smear(rest * self.rows))
+        return self._in_two(vectors, lambda atoms: self._around(atoms, self.kernel.cells), self._smear) * self.rows
 
     def _rest_error(self, side: int, rest: FloatArray) -> FloatArray:
         return self._smear_error(rest * self.rows) if side == 0 else self._smear_error(rest) * self.rows
@@ -240,13 +237,8 @@ NEGLIGIBLE_TAIL = 1000 * NEGLIGIBLE
 class ClampedPlanarConvolution(PlaneConvolution):
     """M_xz = P(displacement from x whose nearest grid cell is z)."""
 
-    def push(self, distribution: FloatArray) -> FloatArray:
-        self.check_length(distribution, 0)
-        return self._in_two(distribution, self.select, self._push)
-
-    def pull(self, weights: FloatArray) -> FloatArray:
-        self.check_length(weights, 1)
-        return self._in_two(weights, self._columns, self._pull)
+    def times(self, side: int, vectors: FloatArray) -> FloatArray:
+        return self._in_two(vectors, *((self.select, self._push), (self._columns, self._pull))[side])
 
     def _push(self, distribution: FloatArray) -> FloatArray:
         spectra = self._along(self._as_tables(distribution))

@@ -74,19 +74,12 @@ class SupportChannel(Channel):
     def _terms(self, side: int) -> int:
         """Return how many roundings the two sums add up at most."""
 
-    def push(self, distribution: FloatArray) -> FloatArray:
-        self.check_length(distribution, 0)
-        return self._product(distribution, self.sums_over_sets(distribution))
-
-    def pull(self, weights: FloatArray) -> FloatArray:
-        self.check_length(weights, 1)
-        return self._product(weights, self.sums_over_reports(weights))
-
-    def _product(self, given: FloatArray, sums: FloatArray) -> FloatArray:
-        product: FloatArray = self.outside * (given.sum(axis=-1, keepdims=True) + self.lift * sums)
+    def times(self, side: int, vectors: FloatArray) -> FloatArray:
+        sums = self.sums_over_sets(vectors) if side == 0 else self.sums_over_reports(vectors)
+        product: FloatArray = self.outside * (vectors.sum(axis=-1, keepdims=True) + self.lift * sums)
         return product
 
-    def _error(self, side: int, given: FloatArray, product: FloatArray) -> FloatArray:
+    def error(self, side: int, given: FloatArray, product: FloatArray) -> FloatArray:
         # As if nothing were subtracted: a lift below zero takes off what is in the set.
         taken = 2 * max(-self.lift, 0.0) * self.outside
         added: FloatArray = product + taken * given.sum(axis=-1, keepdims=True)
@@ -317,21 +310,12 @@ class HashChannel(SupportChannel):
                 group += own.astype(np.uint16)
         return codes
 
-    @cached_property
-    def _most_alike(self) -> int:
-        """Most values with one code."""
-        return int(max(np.bincount(group).max() for group in self._codes))
-
-    @property
-    def _digits(self) -> tuple[int, ...]:
-        return (self.buckets,) * self._together
-
     def sums_over_sets(self, distribution: FloatArray) -> FloatArray:
         cells = self.buckets**self._together
         sums = []
         for flat in distribution.reshape(-1, self.size):
             by_code = np.array([np.bincount(group, flat, minlength=cells) for group in self._codes])
-            rest, each = by_code.reshape(-1, *self._digits), []
+            rest, each = by_code.reshape(-1, *(self.buckets,) * self._together), []
             for _ in range(self._together):
                 # Sum all digits but the first, halving the table each time; then drop the first.
                 each.append(rest.reshape(rest.shape[0], self.buckets, -1).sum(axis=2))
@@ -383,5 +367,6 @@ class HashChannel(SupportChannel):
         # A push adds the values of a code, then one digit of the codes after the other; a pull adds the digits of a
         # code, then groups. 40 is for numpy's sums in pairs of pairs: of everything, and of all digits but one.
         if side == 0:
-            return self._most_alike + self._together * self.buckets + 40
+            most_alike = int(max(np.bincount(group).max() for group in self._codes))
+            return most_alike + self._together * self.buckets + 40
         return self._together + len(self._codes) + 40

@@ -246,8 +246,8 @@ class CirculantChannel(SupportChannel):
         error = 8 * UNIT * math.log2(self._kernel.size)
         return error, float(np.linalg.norm(self._kernel)), float(np.abs(self._spectrum).max())
 
-    def _error(self, side: int, given: FloatArray, product: FloatArray) -> FloatArray:
-        rounding = super()._error(side, given, product)
+    def error(self, side: int, given: FloatArray, product: FloatArray) -> FloatArray:
+        rounding = super().error(side, given, product)
         if self.places.size <= MOST_SHIFTS:
             return rounding
         # Two transforms with errors in norm carry at most their product of norms into an entry, by Cauchy-Schwarz; the
@@ -259,7 +259,7 @@ class CirculantChannel(SupportChannel):
 
     def weighted_push_error(self, distribution: FloatArray, pushed: FloatArray, weights: FloatArray) -> float:
         # By Cauchy-Schwarz over all entries at once: errors of a transform are bounded in norm.
-        rounding = float(weights @ super()._error(0, distribution, pushed))
+        rounding = float(weights @ super().error(0, distribution, pushed))
         if self.places.size <= MOST_SHIFTS:
             return rounding
         error, kernel, highest = self._norms

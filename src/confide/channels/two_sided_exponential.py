@@ -91,29 +91,18 @@ class TwoSidedExponential(Channel):
         diagonal = None if self.diagonal is None else self.diagonal[cut]
         return TwoSidedExponential(self.ratio, self.complement, self.columns[cut], rows, diagonal)
 
-    def push(self, distribution: FloatArray) -> FloatArray:
-        self.check_length(distribution, 0)
-        weighted = distribution if self.rows is None else distribution * self.rows
-        smeared = self._smear(weighted)
-        smeared *= self.columns
+    def times(self, side: int, vectors: FloatArray) -> FloatArray:
+        before, after = (self.rows, self.columns) if side == 0 else (self.columns, self.rows)
+        smeared = self._smear(vectors if before is None else vectors * before)
+        if after is not None:
+            smeared *= after
         if self.diagonal is not None:
-            smeared += distribution * self._on_diagonal
+            smeared += vectors * self._on_diagonal
         return smeared
 
-    def pull(self, weights: FloatArray) -> FloatArray:
-        self.check_length(weights, 1)
-        smeared = self._smear(weights * self.columns)
-        if self.rows is not None:
-            smeared *= self.rows
-        if self.diagonal is not None:
-            smeared += weights * self._on_diagonal
-        return smeared
-
-    def _error(self, side: int, given: FloatArray, product: FloatArray) -> FloatArray:
-        if side == 0:
-            error = self._smear_error(given if self.rows is None else given * self.rows) * self.columns
-        else:
-            error = self._smear_error(given * self.columns) * (1.0 if self.rows is None else self.rows)
+    def error(self, side: int, given: FloatArray, product: FloatArray) -> FloatArray:
+        before, after = (self.rows, self.columns) if side == 0 else (self.columns, self.rows)
+        error = self._smear_error(given if before is None else given * before) * (1.0 if after is None else after)
         if self.diagonal is None:
             return error + 2 * UNIT * product
         # What adding a diagonal costs: roundings of both summands, whatever their signs.
@@ -374,18 +363,15 @@ class ScatteredExponential(Channel):
     def _next(self) -> Indices:
         return np.minimum(self._floor + 1, self.size - 1)
 
-    def push(self, distribution: FloatArray) -> FloatArray:
-        self.check_length(distribution, 0)
-        left, right = self._sums_from_left(distribution), self._sums_from_right(distribution)
-        return left[..., self._floor] * self._from_left + right[..., self._next] * self._from_right
-
-    def pull(self, weights: FloatArray) -> FloatArray:
-        self.check_length(weights, 1)
-        to_left = self._gather(weights * self._from_left, self._floor)
-        to_right = self._gather(weights * self._from_right, self._next)
+    def times(self, side: int, vectors: FloatArray) -> FloatArray:
+        if side == 0:
+            left, right = self._sums_from_left(vectors), self._sums_from_right(vectors)
+            return left[..., self._floor] * self._from_left + right[..., self._next] * self._from_right
+        to_left = self._gather(vectors * self._from_left, self._floor)
+        to_right = self._gather(vectors * self._from_right, self._next)
         return self._sums_from_right(to_left) + self._sums_from_left(to_right)
 
-    def _error(self, side: int, given: FloatArray, product: FloatArray) -> FloatArray:
+    def error(self, side: int, given: FloatArray, product: FloatArray) -> FloatArray:
         # Each step of a running sum adds units of it, which fade as it does: roundings of its product, its sum, its
         # ratio, and of the exponent that a ratio is made from.
         widest = 1.0 if self.places is None else float(np.diff(self.places).max(initial=0.0))
@@ -464,16 +450,12 @@ class WrappedExponential(Channel):
     def shape(self) -> tuple[int, int]:
         return self.size, self.size
 
-    def push(self, distribution: FloatArray) -> FloatArray:
-        self.check_length(distribution, 0)
-        return self._peak * self._smear(distribution)
+    def times(self, side: int, vectors: FloatArray) -> FloatArray:  # noqa: ARG002 (the matrix is symmetric)
+        # Sums over both directions, counting the own entry once.
+        backward = self._fading(vectors[..., ::-1])[..., ::-1]
+        return self._peak * (self._fading(vectors) + self.ratio * np.roll(backward, -1, axis=-1))
 
-    def pull(self, weights: FloatArray) -> FloatArray:
-        # The matrix is symmetric.
-        self.check_length(weights, 1)
-        return self._peak * self._smear(weights)
-
-    def _error(self, side: int, given: FloatArray, product: FloatArray) -> FloatArray:  # noqa: ARG002 (symmetric)
+    def error(self, side: int, given: FloatArray, product: FloatArray) -> FloatArray:  # noqa: ARG002 (symmetric)
         # A step of a fading sum errs by 3 units of it at most, which then fades with it: smeared sums, once in each
         # direction. The power and the division of what comes back around add 8 units of it, the rest a few more.
         forward, backward = self._fading(given), self._fading(given[..., ::-1])[..., ::-1]
@@ -521,8 +503,3 @@ class WrappedExponential(Channel):
         """
         sums = running_sums(vectors, self.ratio)
         return sums + sums[..., -1:] * self._powers
-
-    def _smear(self, vectors: FloatArray) -> FloatArray:
-        """Return sums over both directions, counting the own entry once."""
-        backward = self._fading(vectors[..., ::-1])[..., ::-1]
-        return self._fading(vectors) + self.ratio * np.roll(backward, -1, axis=-1)

@@ -65,27 +65,20 @@ class SquareWaveChannel(Channel):
     def shape(self) -> tuple[int, int]:
         return self.size, self.size if self.is_ring else self.size + 2 * self.width
 
-    def push(self, distribution: FloatArray) -> FloatArray:
-        self.check_length(distribution, 0)
-        return self._product(distribution, 2 * self.width)
-
-    def pull(self, weights: FloatArray) -> FloatArray:
-        self.check_length(weights, 1)
-        return self._product(weights, 0)
-
-    def _product(self, vectors: FloatArray, margin: int) -> FloatArray:
+    def times(self, side: int, vectors: FloatArray) -> FloatArray:
         if self.width == 0:
             sums = vectors
         elif self.is_ring:
             wrapped = np.concatenate([vectors[..., -self.width :], vectors, vectors[..., : self.width]], axis=-1)
             sums = window_sums(wrapped, 2 * self.width + 1)
         else:
-            beyond = np.zeros((*vectors.shape[:-1], margin))
+            # Outputs reach beyond the values by a width at either end; windows at the outermost ones by two.
+            beyond = np.zeros((*vectors.shape[:-1], 2 * self.width if side == 0 else 0))
             sums = window_sums(np.concatenate([beyond, vectors, beyond], axis=-1), 2 * self.width + 1)
         product: FloatArray = (self.near - self.far) * sums + self.far * vectors.sum(axis=-1, keepdims=True)
         return product
 
-    def _error(self, side: int, given: FloatArray, product: FloatArray) -> FloatArray:  # noqa: ARG002 (one signature)
+    def error(self, side: int, given: FloatArray, product: FloatArray) -> FloatArray:  # noqa: ARG002 (one signature)
         # A window adds at most 2 width + 1 terms; the total is summed in pairs, as for k-RR.
         return (2 * self.width + 28 + self.size.bit_length()) * UNIT * product
 

@@ -27,7 +27,7 @@ from confide.values.wording import counted
 EXAMPLES = (
     "confide unbias survey.toml reports.csv --query mean -o unbiased.csv",
     'confide unbias survey.toml reports.csv --query "age >= 65" -o out.dta',
-    "confide unbias survey.toml people.csv --column answer --query mean -o out.sav",
+    "confide unbias survey.toml people.csv --query mean -o out.sav",
 )
 
 

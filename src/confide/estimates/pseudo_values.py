@@ -28,9 +28,6 @@ from confide.values import Values, unbounded
 from confide.values.checks import MOST_STORED
 from confide.values.queries import Query, as_weights, describe_query
 
-ROUNDING = 1e-7
-"""Largest bias, relative to the largest weight: what is left of a question that the mechanism does not identify."""
-
 
 def unbias(reports: ArrayLike, mechanism: Mechanism, query: Query = "mean", *, name: str | None = None) -> FloatArray:
     """Return an unbiased pseudo-value for each report.
@@ -134,7 +131,8 @@ class PseudoValues:
         for solve in (channel.unpull, lambda weights: Channel.unpull(channel, weights)):
             found = solve(self.weights)
             error = np.abs(channel.pull(found) - self.weights).max(initial=0.0)
-            if error <= ROUNDING * max(float(np.abs(self.weights).max(initial=0.0)), 1e-300):
+            # 1e-7: more of the largest weight is left only of a question that the mechanism does not identify.
+            if error <= 1e-7 * max(float(np.abs(self.weights).max(initial=0.0)), 1e-300):
                 return found
         weights = self.weights.reshape(-1, self.weights.shape[-1])
         verdicts = [query_identification(self.mechanism, one) for one in weights]

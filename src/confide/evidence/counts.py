@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from confide.errors import InvalidCountsError, InvalidParameterError
-from confide.evidence.designs import Blocks
+from confide.evidence.designs import DesignSums
 from confide.evidence.totals import Totals, check_totals
 from confide.values.base import plain_array
 from confide.values.checks import MOST_REPORTS, check_count, kind_of, read_only, refuse_masked, require_kinds, settle
@@ -244,7 +244,7 @@ class Counts(Shown):
     is_thinned: bool = field(default=False, kw_only=True)
     weights: NDArray[np.float64] | None = field(default=None, kw_only=True)
     squares: NDArray[np.float64] | None = field(default=None, kw_only=True)
-    blocks: Blocks | None = field(default=None, kw_only=True)
+    blocks: DesignSums | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         check_count("repeats", self.repeats, 1)
@@ -510,7 +510,7 @@ def _weighed(  # noqa: PLR0913, PLR0917 - what weights come from
     distinct, places = _distinct(array)
     blocks = None
     if strata is not None or clusters is not None or margins:
-        blocks = Blocks.of(strata, clusters, places, times, each, margins=margins)
+        blocks = DesignSums.of(strata, clusters, places, times, each, margins=margins)
         blocks = replace(blocks, totals=check_totals(totals)) if margins else blocks
     sums, squares = _summed(places, times * each), _summed(places, times * each**2)
     return Counts(distinct, _summed(places, times), weights=sums, squares=squares, blocks=blocks)
@@ -641,7 +641,7 @@ def merge(parts: Iterable[Counts], *, repeats: int | None = None) -> Counts:
     ends = np.cumsum([part.reports.shape[0] for part in filled])[:-1]
     pairs = zip(filled, np.split(places, ends), strict=True)
     blocks = [part.blocks.moved(own) for part, own in pairs if part.blocks is not None]
-    named |= {"blocks": Blocks.joined(blocks)} if blocks else {}
+    named |= {"blocks": DesignSums.joined(blocks)} if blocks else {}
     return Counts(distinct, origin=origin, repeats=most, is_thinned=filled[0].is_thinned, **named)
 
 

@@ -56,7 +56,7 @@ class Covariance(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Blocks:
+class DesignSums:
     """Sums of weights by stratum, cluster, class and report.
 
     Attributes
@@ -74,7 +74,7 @@ class Blocks:
 
     Examples
     --------
-    >>> blocks = Blocks.of(["north", "south", "north"], None, np.array([0, 0, 1]), np.ones(3), np.ones(3))
+    >>> blocks = DesignSums.of(["north", "south", "north"], None, np.array([0, 0, 1]), np.ones(3), np.ones(3))
     >>> blocks.names, blocks.sizes
     ((('north', ''), ('south', '')), (2, 0))
     """
@@ -98,7 +98,7 @@ class Blocks:
         weights: Floats,
         squares: Floats | None = None,
         margins: Mapping[str, Any] | None = None,
-    ) -> Blocks:
+    ) -> DesignSums:
         """Sum entries by their labels.
 
         An array of texts or numbers each, or None.
@@ -117,7 +117,7 @@ class Blocks:
         return cls(tuple(names), clusters is not None, block, places, *sums)._summed()
 
     @classmethod
-    def joined(cls, parts: Sequence[Blocks]) -> Blocks:
+    def joined(cls, parts: Sequence[DesignSums]) -> DesignSums:
         """Join blocks of the same name."""
         if len({one.has_clusters for one in parts}) > 1:
             raise InvalidCountsError("Counts with clusters and without cannot be merged. Count both with --clusters.")
@@ -132,7 +132,7 @@ class Blocks:
         }
         return replace(parts[0], names=tuple(names), block=block, **every)._summed()
 
-    def _summed(self) -> Blocks:
+    def _summed(self) -> DesignSums:
         """Return the same with one entry for each block and report."""
         width = int(self.place.max(initial=0)) + 1
         keys, entry = np.unique(self.block * width + self.place, return_inverse=True)
@@ -143,7 +143,7 @@ class Blocks:
         return replace(self, block=keys // width, place=keys % width, **sums)
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Blocks):
+        if not isinstance(other, DesignSums):
             return NotImplemented
         return self.totals == other.totals and self._by_name == other._by_name
 
@@ -158,14 +158,14 @@ class Blocks:
         sums = (self.counts.tolist(), self.weights.tolist(), self.squares.tolist())
         return dict(zip(keys, zip(*sums, strict=True), strict=True))
 
-    def moved(self, places: Places) -> Blocks:
+    def moved(self, places: Places) -> DesignSums:
         """Return the same of reports that stand elsewhere.
 
         Several may stand at one place.
         """
         return replace(self, place=places[self.place])._summed()
 
-    def scaled(self, factor: float) -> Blocks:
+    def scaled(self, factor: float) -> DesignSums:
         """Return the same with all weights multiplied."""
         return replace(self, weights=self.weights * factor, squares=self.squares * factor**2)
 

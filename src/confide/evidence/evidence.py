@@ -58,11 +58,11 @@ def dual_bound(channel: Channel, counts: FloatArray, distribution: FloatArray, o
     gain = channel.pull(ratio)
     if not 0 < float(gain.max()) < math.inf:
         return math.inf
-    gain_error = channel.pull_error(ratio, gain) + channel.entry_error * gain
+    gain_error = channel.error(1, ratio, gain) + channel.entry_error * gain
     # The logarithm of the sum of theta, which is one but for rounding.
     excess = float(np.log(distribution.astype(np.longdouble).sum()))
     bound, as_computed = math.inf, math.log(float(gain.max()))
-    largest = float((channel.push_error(distribution, outputs)[seen] / outputs[seen]).max())
+    largest = float((channel.error(0, distribution, outputs)[seen] / outputs[seen]).max())
     if largest < 1:
         # With e = error / y below 1, the sum of -q log(1 - e) is at most that of q e / (1 - e), and q / y is v.
         weighted = channel.weighted_push_error(distribution, outputs, ratio)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -280,6 +280,9 @@ class Mechanism(Shown, ABC):
     asks: ClassVar[Example | None] = None
     """A survey to begin with, if the alphabet's own does not fit."""
 
+    _derived: ClassVar[tuple[str, ...]] = ()
+    """Settings that follow from epsilon unless they are chosen."""
+
     alphabet: Alphabet
 
     @property
@@ -403,8 +406,10 @@ class Mechanism(Shown, ABC):
         found = shuffle_channel(people, delta, self.channel, own, pair)
         return replace(found, upper=min(found.upper, known.upper))
 
-    def at(self, epsilon: float) -> Mechanism:
+    def at(self, epsilon: float) -> Self:
         """Return the same mechanism with another epsilon.
+
+        Settings that followed from epsilon follow from the other one; those that were chosen stay.
 
         Raises
         ------
@@ -422,7 +427,10 @@ class Mechanism(Shown, ABC):
                 f"{self!r} has no epsilon of its own to be varied. Give a target alone, to solve for people, or "
                 f"people alone; or plan with a mechanism that takes an epsilon."
             )
-        changed: Mechanism = replace(self, epsilon=epsilon)  # type: ignore[type-var]  # it is a dataclass
+        anew: dict[str, Any] = dict.fromkeys(self._derived)
+        if anew and self != replace(self, **anew):  # type: ignore[type-var]  # it is a dataclass
+            anew = {}
+        changed: Self = replace(self, epsilon=epsilon, **anew)  # type: ignore[type-var]
         return changed
 
     def part(self, *names: str) -> Mechanism | None:  # noqa: ARG002 (for those that blur attributes one by one)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -294,9 +294,9 @@ class BlahutArimoto(MetricMechanism):
     def tables(self) -> dict[str, list[Any]]:
         return self._base.tables
 
-    def at(self, epsilon: float) -> BlahutArimoto:
+    def at(self, epsilon: float) -> Self:
         """Return the same with another epsilon, and the preference that follows."""
-        return BlahutArimoto(self.alphabet, epsilon, self.prior)
+        return replace(self, epsilon=epsilon, reported=None)
 
 
 def as_weights(name: str, given: ArrayLike, size: int) -> NDArray[np.float64]:

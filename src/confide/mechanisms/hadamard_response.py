@@ -50,6 +50,7 @@ class HadamardResponse(NearOrFar):
     suits = "categories"
     title = "Hadamard response"
     about = "a number whose bits agree with the value's row of a Hadamard matrix, otherwise any other"
+    _derived = ("blocks",)
     alphabet: Alphabet
     epsilon: float
     blocks: int | None = None
@@ -62,19 +63,15 @@ class HadamardResponse(NearOrFar):
         if not 2 <= size <= MOST_VALUES:
             raise InvalidParameterError(f"{name} takes 2 to {MOST_VALUES:,} values; got {self.alphabet!r}.")
         if self.blocks is None:
-            settle(self, blocks=self._usual_blocks)
+            below, blocks = min(self._ratio, Fraction(2 * size)), 1
+            while 2 * blocks < below:
+                blocks *= 2
+            settle(self, blocks=blocks)
         check_count("blocks", self.blocks, least=1)
         if self._blocks & (self._blocks - 1) or self._blocks >= 2 * size:
             raise InvalidParameterError(
                 f"blocks must be a power of two below twice the number of values, {2 * size:,}; got {self.blocks:,}."
             )
-
-    @property
-    def _usual_blocks(self) -> int:
-        below, blocks = min(self._ratio, Fraction(2 * self.alphabet.size)), 1
-        while 2 * blocks < below:
-            blocks *= 2
-        return blocks
 
     @property
     def _blocks(self) -> int:
@@ -126,10 +123,6 @@ class HadamardResponse(NearOrFar):
     def channel(self) -> HadamardChannel:
         lift, outside = float(self._ratio - 1), float(1 / self._total)
         return HadamardChannel(self.alphabet.size, self._blocks, self._width, lift, outside)
-
-    def at(self, epsilon: float) -> HadamardResponse:
-        """Return the mechanism with another epsilon and, unless chosen, other blocks."""
-        return HadamardResponse(self.alphabet, epsilon, None if self.blocks == self._usual_blocks else self.blocks)
 
     def _outputs(self, indices: Indices, numbers: Indices) -> Indices:
         # First the value's block by even, then by odd parity with its row; then the blocks after it, and around.

@@ -61,6 +61,7 @@ class ProjectiveGeometryResponse(NearOrFar):
     suits = "categories"
     title = "projective geometry response"
     about = "a set of values from a projective geometry, more often one with the true value than without"
+    _derived = ("order", "recurrence")
     alphabet: Alphabet
     epsilon: float
     order: int | None = None
@@ -155,12 +156,6 @@ class ProjectiveGeometryResponse(NearOrFar):
         """The difference set, then all other numbers, both in order."""
         inside = difference_set(self._order, self._recurrence)
         return np.concatenate([inside, np.setdiff1d(np.arange(self.report_alphabet.size), inside)])
-
-    def at(self, epsilon: float) -> ProjectiveGeometryResponse:
-        """Return the mechanism with another epsilon and, unless chosen, another geometry."""
-        usual = ProjectiveGeometryResponse(self.alphabet, self.epsilon)
-        chosen = (None, None) if self == usual else (self.order, self.recurrence)
-        return ProjectiveGeometryResponse(self.alphabet, epsilon, *chosen)
 
     def _outputs(self, indices: Indices, numbers: Indices) -> Indices:
         return (indices + self._places[numbers]) % self.report_alphabet.size

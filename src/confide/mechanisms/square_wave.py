@@ -62,6 +62,7 @@ class SquareWave(NearOrFar):
     title = "the square wave"
     about = "reports a value near the true one with high probability, otherwise any other"
     advice = ""
+    _derived = ("width",)
     alphabet: Alphabet
     epsilon: float
     width: int | None = None
@@ -134,14 +135,6 @@ class SquareWave(NearOrFar):
     def channel(self) -> SquareWaveChannel:
         near, far = float(self._ratio / self._total), float(1 / self._total)
         return SquareWaveChannel(self.alphabet.size, self._width, near, far, self._is_ring)
-
-    def at(self, epsilon: float) -> SquareWave:
-        """Return it with another epsilon.
-
-        The width is derived anew unless it was chosen.
-        """
-        is_default = self.width == _widest(self.alphabet.size, self.epsilon, is_ring=self._is_ring)
-        return SquareWave(self.alphabet, epsilon, None if is_default else self.width)
 
     def peaks(self, counts: Counts) -> NDArray[np.float64]:
         """Return the middle of the values that make each report likely."""
@@ -217,6 +210,7 @@ class PlanarSquareWave(LocalMechanism):
     title = "the planar square wave"
     about = "reports a cell near the true one with high probability, otherwise any other"
     advice = ""
+    _derived = ("radius",)
     alphabet: Grid
     epsilon: float
     radius: float | None = None
@@ -291,11 +285,6 @@ class PlanarSquareWave(LocalMechanism):
         for place in (self._starts(np.array([index])) + self._disc).tolist():
             row[place] = self._ratio.numerator
         return row
-
-    def at(self, epsilon: float) -> PlanarSquareWave:
-        """Return the same with another epsilon and, unless chosen, another radius."""
-        is_default = self.radius == _default_radius(self.alphabet.shape, self.epsilon)
-        return PlanarSquareWave(self.alphabet, epsilon, None if is_default else self.radius)
 
     @property
     def _total(self) -> Fraction:

@@ -56,46 +56,39 @@ class SubsetSelection(BitReports):
     suits = "categories"
     title = "subset selection"
     about = "a random set of values of one size, more often with the true value in it than without"
+    _derived = ("members",)
     alphabet: Alphabet
     epsilon: float
     members: int | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        most = self.alphabet.size - 1
+        size, ratio, most = self.alphabet.size, self._ratio, self.alphabet.size - 1
         if self.members is None:
-            settle(self, members=self._best)
+            # The sum of variances is smallest near this fraction of all values.
+            fraction = int(size / (ratio + 1))
+            near = {min(max(one, 1), most) for one in (fraction, fraction + 1)}
+            best = min(sorted(near), key=lambda members: _total_variance(size, *_chances(size, members, ratio)))
+            settle(self, members=best)
             return
         check_count("members", self.members, least=1)
         if self.members > most:
             raise InvalidParameterError(
-                f"members must be at most {most:,} of {self.alphabet.size:,} values; got {self.members:,}. The set of "
+                f"members must be at most {most:,} of {size:,} values; got {self.members:,}. The set of "
                 f"all values tells nothing."
             )
-
-    @property
-    def _best(self) -> int:
-        """Number of members with the smallest sum of variances."""
-        size, ratio = self.alphabet.size, self._ratio
-        fraction = int(size / (ratio + 1))
-        near = {min(max(one, 1), size - 1) for one in (fraction, fraction + 1)}
-        return min(sorted(near), key=lambda members: _total_variance(size, *_chances(size, members, ratio)))
 
     @property
     def _members(self) -> int:
         return self.members or 1  # settled: never None once the mechanism is made
 
-    @property
+    @cached_property
     def keep(self) -> Fraction:
-        return self._keep_and_flip[0]
-
-    @property
-    def flip(self) -> Fraction:
-        return self._keep_and_flip[1]
+        return _chances(self.alphabet.size, self._members, self._ratio)[0]
 
     @cached_property
-    def _keep_and_flip(self) -> tuple[Fraction, Fraction]:
-        return _chances(self.alphabet.size, self._members, self._ratio)
+    def flip(self) -> Fraction:
+        return _chances(self.alphabet.size, self._members, self._ratio)[1]
 
     @property
     def report_alphabet(self) -> BitVectors:
@@ -139,10 +132,6 @@ class SubsetSelection(BitReports):
             by_bit[vector >> index & 1] if vector.bit_count() == self._members else 0
             for vector in range(self.report_alphabet.size)
         ]
-
-    def at(self, epsilon: float) -> SubsetSelection:
-        """Return the mechanism with another epsilon and, unless chosen, another size."""
-        return SubsetSelection(self.alphabet, epsilon, None if self.members == self._best else self.members)
 
     def _report(self, indices: Indices, bits: Bits) -> NDArray[np.int64]:
         return np.concatenate([self._sets(indices[rows], bits) for rows in self._slices(indices.size)])
@@ -214,6 +203,7 @@ class LocalHashing(LocalMechanism):
     suits = "categories"
     title = "local hashing"
     about = "a random hash of the value, scrambled by randomized response"
+    _derived = ("buckets",)
     alphabet: Alphabet
     epsilon: float
     buckets: int | None = None
@@ -231,7 +221,10 @@ class LocalHashing(LocalMechanism):
         if size > PRIME:
             raise TooLargeError(f"{name} hashes at most {PRIME:,} values; got {size:,}. Use fewer or coarser values.")
         if self.buckets is None:
-            settle(self, buckets=self._best)
+            # The sum of variances is smallest near e^epsilon + 1.
+            fraction = int(min(self._ratio, Fraction(MOST_BUCKETS))) + 1
+            near = sorted({min(max(one, 2), MOST_BUCKETS) for one in (fraction, fraction + 1)})
+            settle(self, buckets=min(near, key=lambda one: _total_variance(size, *self._chances(one))))
         check_count("buckets", self.buckets, least=2)
         if self._buckets > MOST_BUCKETS:
             raise InvalidParameterError(f"buckets must be at most {MOST_BUCKETS:,}; got {self.buckets:,}.")
@@ -242,13 +235,6 @@ class LocalHashing(LocalMechanism):
                     f"A pool has at most {most_pooled:,} seeds; got {self.seeds:,}. Leave seeds out for a fresh one "
                     f"for each person."
                 )
-
-    @property
-    def _best(self) -> int:
-        """Number of buckets with the smallest sum of variances."""
-        fraction = int(min(self._ratio, Fraction(MOST_BUCKETS))) + 1
-        near = sorted({min(max(one, 2), MOST_BUCKETS) for one in (fraction, fraction + 1)})
-        return min(near, key=lambda one: _total_variance(self.alphabet.size, *self._chances(one)))
 
     @property
     def _buckets(self) -> int:
@@ -363,10 +349,6 @@ class LocalHashing(LocalMechanism):
         for output in (seeds * self._buckets + self._hash(np.array(index), seeds)).tolist():
             row[output] = inside
         return row
-
-    def at(self, epsilon: float) -> LocalHashing:
-        """Return the mechanism with another epsilon and, unless chosen, other buckets."""
-        return LocalHashing(self.alphabet, epsilon, None if self.buckets == self._best else self.buckets, self.seeds)
 
     def _draw(self, indices: Indices, bits: Bits) -> Indices:
         """Draw a seed, and the value's bucket or another.

@@ -144,6 +144,7 @@ class Curve:
         left, right = crossed or pairs[-1]
         above, below = points[left], points[right]
         if below.mean <= 0:
+            # No power law leads to 0: half of the error is met somewhere between the two places.
             return Halving(right / place, left / place, right / place, is_extrapolated=False)
         exponent = math.log(below.mean / above.mean) / math.log(right / left) if above.mean > 0 else 0.0
         if crossed is None and exponent > -FLAT:
@@ -185,6 +186,7 @@ def fit_slope(points: dict[float, Prediction], place: float | None = None) -> Sl
         return None
     x = np.log(list(usable))
     y = np.log([one.mean for one in usable.values()])
+    # A relative error is the error of a logarithm; none counts as less than a thousandth, or one point would be all.
     weights = np.array([max(one.relative, 1e-3) for one in usable.values()]) ** -2.0
     centred = x - np.average(x, weights=weights)
     spread = float(weights @ centred**2)
@@ -404,6 +406,7 @@ def solve(simulations: Sequence[Simulation], question: Goal) -> dict[str, Answer
     if len(simulations) == 1:
         only = simulations[0]
         return {only.guess.name: question.search(only, question.start)}
+    # The easiest shape takes less than the hardest, whose answer is where its search begins.
     worst, most = _find_end(simulations, question, question.start, is_worst=True)
     best, fewest = _find_end(simulations, question, most.value, is_worst=False)
     return {best: fewest, worst: most}
@@ -740,6 +743,7 @@ def plan(  # noqa: PLR0913 - one argument for each thing that may be known or as
     ]
     answers = {} if target is None else solve(simulations, Goal(base, people, target))
     answer = max(answers.values(), key=lambda one: one.value, default=None)
+    # All shapes are looked at where the worst one meets the target.
     number = int(answer.value) if answer is not None and answer.unknown == "people" else int(people or 0)
     settled = base.at(answer.value) if answer is not None and answer.unknown == "epsilon" else base
     outlooks = _look_out(simulations, settled, number, answers)

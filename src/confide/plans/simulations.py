@@ -278,7 +278,8 @@ def most_people(mechanism: Mechanism) -> int:
 
 def epsilon_of(mechanism: Mechanism) -> float | None:
     """Return the mechanism's epsilon; `None` if it has none."""
-    return getattr(mechanism, "epsilon", None) if _has_field(mechanism, "epsilon") else None
+    has_one = is_dataclass(mechanism) and "epsilon" in {one.name for one in fields(mechanism)}
+    return getattr(mechanism, "epsilon", None) if has_one else None
 
 
 def within(mechanism: Mechanism, span: tuple[int, int] | None) -> Mechanism:
@@ -295,7 +296,8 @@ def within(mechanism: Mechanism, span: tuple[int, int] | None) -> Mechanism:
         return mechanism
     if alphabet.is_finite:
         raise InvalidParameterError(f"A span is for unbounded values, and {alphabet!r} is finite. Leave it out.")
-    if not alphabet.geometry.dimensions or not _has_field(mechanism, "alphabet"):
+    can_change = is_dataclass(mechanism) and "alphabet" in {one.name for one in fields(mechanism)}
+    if not alphabet.geometry.dimensions or not can_change:
         raise InvalidParameterError(
             f"{mechanism!r} cannot be given a span. Plan with a mechanism over a finite alphabet instead."
         )
@@ -317,10 +319,6 @@ def promise(mechanism: Mechanism) -> str:
     """
     guarantee = mechanism.guarantee
     return guarantee.terms if isinstance(guarantee, MetricPrivacy | LocalDP) else "the survey's promise"
-
-
-def _has_field(mechanism: Mechanism, name: str) -> bool:
-    return is_dataclass(mechanism) and name in {one.name for one in fields(mechanism)}
 
 
 FEWEST_REPEATS = 4
@@ -378,6 +376,7 @@ class Simulation:
         key = self._key(mechanism, people)
         if key not in self.known:
             kept = None if self.cache is None else self.cache.get(key)
+            # A file that holds something else, or too little, is made anew.
             if kept is None or kept.size != self.repeats:
                 kept = self._simulate(mechanism, people)
                 if self.cache is not None:
@@ -408,6 +407,7 @@ class Simulation:
                 return mechanism.simulate_counts(generator.multinomial(people, self.guess.vector), rng=generator)
 
             return draw_reports
+        # Rounding may leave a share a little below 0.
         shares = np.maximum(mechanism.channel.push(self.guess.vector), 0.0)
         drawn = draw_multinomials(shares, people, draw_uniforms(shares.size, self.repeats, self.seed))
 
@@ -461,6 +461,7 @@ def draw_multinomials(shares: FloatArray, people: int, uniforms: FloatArray) -> 
     counts, taken = np.full((repeats, 1), float(people)), 1
     while counts.shape[1] < width:
         nodes = counts.shape[1]
+        # A binary tree: the people of a node are split between its halves by one binomial.
         halves = mass.reshape(nodes, 2, -1).sum(axis=2)
         total = halves.sum(axis=1)
         left = np.divide(halves[:, 0], total, out=np.zeros(nodes), where=total > 0)
@@ -515,7 +516,8 @@ class Cache:
     def get(self, key: str) -> FloatArray | None:
         """Return the errors stored under a fingerprint, if any."""
         try:
-            kept = np.array(json.loads(self._path(key).read_text(encoding="utf-8"))["errors"], dtype=np.float64)
+            record = json.loads((self.folder / f"{key}.json").read_text(encoding="utf-8"))
+            kept = np.array(record["errors"], dtype=np.float64)
         except (OSError, ValueError, KeyError, TypeError):
             return None
         return kept if kept.ndim == 1 and np.isfinite(kept).all() else None
@@ -524,15 +526,13 @@ class Cache:
         """Store errors under a fingerprint, atomically."""
         import secrets  # imported late, because it loads much of the standard library
 
-        path = self._path(key)
+        # Written beside and then moved: a process that reads meanwhile sees a whole file or none.
+        path = self.folder / f"{key}.json"
         beside = path.with_suffix(f".{secrets.token_hex(4)}.partial")
         with contextlib.suppress(OSError):
             path.parent.mkdir(parents=True, exist_ok=True)
             beside.write_text(json.dumps({"errors": errors.tolist()}), encoding="utf-8")
             beside.replace(path)
-
-    def _path(self, key: str) -> Path:
-        return self.folder / f"{key}.json"
 
 
 def usual_cache(environment: Mapping[str, str] = os.environ, platform: str = sys.platform) -> Cache:

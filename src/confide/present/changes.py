@@ -5,20 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from functools import partial
 
 from confide.data.files import GroupAnswers, SurveyGroups
 from confide.estimates.changes import Series, name_wave
 from confide.estimates.inference import Interval
 from confide.present import summary as say
-from confide.present.figures import style
-from confide.present.figures.certainty import draw_series
+from confide.present.figures.certainty import draw_waves
 from confide.present.groups import summarise_groups
 from confide.present.summary import Cell, Line, Listing, Note, Part, Picture, Row, Section, Spark, Summary
 from confide.values.wording import counted
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 
 def summarise_series(
@@ -119,17 +115,10 @@ def _section(series: Series, *, is_page: bool) -> Section:
 
 def _picture(series: Series) -> Picture:
     found = {name_wave(key): one for key, one in series.answers.items()}
-
-    def draw(width: float) -> Figure:
-        with style.styled():
-            figure = style.new_figure(width, 2.6)
-            draw_series(figure.add_subplot(), found)
-        return figure
-
     told = "; ".join(f"{label}: {say.texts(one)[0]}" for label, one in found.items())
     level = say.confidence(next(iter(found.values())))
     caption = f"The band is the interval of each {series.by} ({level}), each on its own."
-    return Picture(draw, f"{series.question} by {series.by}. {told}.", caption)
+    return Picture(partial(draw_waves, found), f"{series.question} by {series.by}. {told}.", caption)
 
 
 def _table(series: Series) -> Listing:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from functools import partial
 
 import confide
 from confide.data.files import GroupAnswers, Key, SurveyGroups, as_shown, csv_text, label_group, shown_order
@@ -14,7 +14,7 @@ from confide.estimates.inference import Interval
 from confide.evidence.counts import describe_weights, design_effect_of
 from confide.present import summary as say
 from confide.present.figures import Panel, Role, style
-from confide.present.figures.certainty import draw_series
+from confide.present.figures.certainty import draw_waves
 from confide.present.figures.style import colors_of
 from confide.present.summary import (
     Bullets,
@@ -31,9 +31,6 @@ from confide.present.summary import (
 )
 from confide.values.order import has_order, natural_order
 from confide.values.wording import counted
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 MOST_PANELS, MOST_ROWS = 24, 1000
 """Groups that have a picture, and that stand in the table of a page: the largest ones."""
@@ -118,19 +115,14 @@ def _over_time(groups: SurveyGroups, answers: GroupAnswers) -> list[Section]:
     if answers.main is None or not has_order(groups):
         return []
     found = {label_group(key): answers.questions[answers.main][key] for key in natural_order(groups)}
-
-    def draw(width: float) -> Figure:
-        with style.styled():
-            figure = style.new_figure(width, 2.6)
-            draw_series(figure.add_subplot(), found)
-        return figure
-
     (first, start), *_, (last, end) = found.items()
     asked = f"{answers.main[:1].upper()}{answers.main[1:]}"
     heading = f"{asked} by {groups.by[0]}: {say.texts(start)[0]} in {first}, {say.texts(end)[0]} in {last}"
     told = "; ".join(f"{label}: {say.texts(one)[0]}" for label, one in found.items())
     caption = f"The band is the interval of each {groups.by[0]} ({say.confidence(start)}), each on its own."
-    return [Section(heading, [Picture(draw, f"{asked} by {groups.by[0]}. {told}.", caption)], "hero")]
+    return [
+        Section(heading, [Picture(partial(draw_waves, found), f"{asked} by {groups.by[0]}. {told}.", caption)], "hero")
+    ]
 
 
 def _headline(groups: SurveyGroups) -> str:

@@ -310,22 +310,15 @@ def columns_of_regression(answer: Regression) -> dict[str, list[Any]]:
         ("privacy", answer.privacy),
     )
     for name, column in numbers:
-        found[name] = [None] * len(answer.names) if column is None else [_plain(one) for one in column.tolist()]
+        numbers_of = [math.nan] * len(answer.names) if column is None else column.tolist()
+        found[name] = [None if math.isnan(one) else one for one in numbers_of]
     return found
-
-
-def _plain(number: float) -> float | None:
-    return None if math.isnan(number) else number
 
 
 def regression_record(answer: Regression) -> dict[str, Any]:
     """Return a regression for JSON."""
     columns = columns_of_regression(answer)
     rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-    plain = [
-        {name: one if not isinstance(one, float) or math.isfinite(one) else None for name, one in row.items()}
-        for row in rows
-    ]
     has_predictor = answer.predictor is not None
     return {
         "formula": answer.formula,
@@ -334,7 +327,7 @@ def regression_record(answer: Regression) -> dict[str, Any]:
         "log_likelihood": answer.llf,
         "errors": answer.errors,
         "level": answer.level,
-        "coefficients": plain,
+        "coefficients": rows,
         "predicted": answer.predicted if has_predictor else None,
         "marginal_effects": answer.effects if has_predictor else None,
         "starts": answer.starts or None,

@@ -398,7 +398,7 @@ def _marked(words: str, *, is_plan: bool, mark: str = "the plan") -> Cell:
 
 
 def _cells(plan: Plan, one: Prediction) -> list[str]:
-    return [words_of.expected(plan.measure, one), with_unit(one.standard_error, plan.measure.unit)]
+    return [expected(plan.measure, one), with_unit(one.standard_error, plan.measure.unit)]
 
 
 def tell_tradeoff(plan: Plan) -> str:

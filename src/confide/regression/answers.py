@@ -65,6 +65,8 @@ class Predictor:
 
     def with_errors(self, answer: Callable[[FloatArray], FloatArray]) -> tuple[FloatArray, FloatArray]:
         """Return answers and their standard errors, by the delta method."""
+        # The delta method. Slopes are differences over a ten-thousandth of a standard error to each side: within it a
+        # smooth answer is straight to eight digits, and rounding takes away no more.
         now, slopes = answer(self.parameters), []
         steps = 1e-4 * np.sqrt(np.maximum(np.diag(self.covariance), 1e-16))
         for place, step in enumerate(steps.tolist()):
@@ -119,6 +121,7 @@ class Predictor:
         is_class = re.search(rf"\bC\(\s*`?{re.escape(name)}`?\s*[,)]", self.formula.terms) is not None
         levels = sorted(column.unique().tolist(), key=lambda one: (str(type(one)), one))
         if column.dtype.kind in "iuf" and not is_class and len(levels) > 2:
+            # A slope, by a small step to each side; classes are compared with the first one, as a whole.
             numbers = column.astype(float)
             step = 1e-4 * max(float(numbers.std()), 1e-300)
             return [(name, numbers - step, numbers + step, 2 * step)]
@@ -283,6 +286,7 @@ class Regression(Shown):
         """
         from scipy.stats import chi2, f  # half a second, and rarely asked for
 
+        # A class has a column for each of its levels, name[level], and an outcome with several answers one for each.
         own = [one.rpartition(": ")[2] for one in self.names]
         places = [at for at, one in enumerate(own) if any(one == name or one.startswith(f"{name}[") for name in names)]
         places += [at for at, one in enumerate(self.names) if one in names and at not in places]
@@ -306,9 +310,7 @@ class Regression(Shown):
         frame = None if data is None else as_table(data).reset_index(drop=True)
         now, errors = own.average() if frame is None else own.at(frame)
         now, errors = np.atleast_2d(now), np.atleast_2d(errors)
-        low, high = self._around(now, errors)
-        rows = self._rows(now, errors, low, high, is_one=frame is None)
-        return require("pandas").DataFrame(rows)
+        return require("pandas").DataFrame(self._rows(now, errors, is_one=frame is None))
 
     def get_margeff(self) -> Any:
         """Return average marginal effects with intervals: a data frame of pandas.
@@ -338,37 +340,31 @@ class Regression(Shown):
     def predicted(self) -> list[dict[str, Any]]:
         """Shares of all outcomes, or the mean, averaged over the sample."""
         now, errors = (one[None, :] for one in self._predictor().average())
-        return self._rows(now, errors, *self._around(now, errors), is_one=True)
+        return self._rows(now, errors, is_one=True)
 
     def summary(self) -> str:
         """Return the table that `print` shows."""
         return str(self)
 
-    def _rows(self, now: Any, errors: Any, low: Any, high: Any, *, is_one: bool) -> list[dict[str, Any]]:
-        outcomes = self._predictor().outcomes
+    def _rows(self, now: FloatArray, errors: FloatArray, *, is_one: bool) -> list[dict[str, Any]]:
+        """Return predictions with intervals; those of shares stay within 0 and 1."""
+        own, times = self._predictor(), quantile(self.level, self.degrees)
+        low, high = now - times * errors, now + times * errors
+        if own.is_share:
+            inside = np.clip(now, 1e-12, 1 - 1e-12)
+            # On the scale of log-odds, whose error is that of the share over its slope.
+            odds, half = np.log(inside / (1 - inside)), times * errors / (inside * (1 - inside))
+            if self.separated:  # a share at the border has no such interval
+                half = np.where((inside > 1e-3) & (inside < 1 - 1e-3), half, math.nan)
+            low, high = (1 / (1 + np.exp(-np.clip(one, -700, 700))) for one in (odds - half, odds + half))
         return [
             ({} if is_one else {"row": row})
             | ({"outcome": outcome} if outcome else {})
             | {"estimate": float(now[row, at]), "std err": float(errors[row, at])}
             | {"low": float(low[row, at]), "high": float(high[row, at])}
             for row in range(len(now))
-            for at, outcome in enumerate(outcomes)
+            for at, outcome in enumerate(own.outcomes)
         ]
-
-    def _around(self, now: FloatArray, errors: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the ends of intervals.
-
-        Those of shares stay within 0 and 1.
-        """
-        times = quantile(self.level, self.degrees)
-        if not self._predictor().is_share:
-            return now - times * errors, now + times * errors
-        inside = np.clip(now, 1e-12, 1 - 1e-12)
-        odds, half = np.log(inside / (1 - inside)), times * errors / (inside * (1 - inside))
-        if self.separated:  # a share at the border has no such interval
-            half = np.where((inside > 1e-3) & (inside < 1 - 1e-3), half, math.nan)
-        low, high = (1 / (1 + np.exp(-np.clip(one, -700, 700))) for one in (odds - half, odds + half))
-        return low, high
 
     def _predictor(self) -> Predictor:
         if self.predictor is None:

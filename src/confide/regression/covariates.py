@@ -95,6 +95,7 @@ def needed_functions(design: FloatArray, outcome: FloatArray, power: int) -> Flo
     some = np.linspace(0, len(design) - 1, min(len(design), most_spanned)).astype(np.int64)
     columns = design[some].transpose(0, 2, 1).reshape(-1, values)
     beside = outcome if outcome.shape[1] == values else np.ones((1, values))
+    # The span of all products: of two columns for least squares, of four for the squares of its scores.
     found = once = _basis(np.concatenate([columns, beside]))
     for _ in range(power - 1):
         found = _basis((found[:, None, :] * once[None, :, :]).reshape(-1, values))
@@ -153,7 +154,9 @@ class CorrectedScores:
         """Return the corrected score of a person of each cell."""
         parts = [
             np.einsum(
-                "mk,mkp->mp", self._signed(rows) * self._rest(parameters, rows), self.design[self.combination[rows]]
+                "mk,mkp->mp",
+                self.weights[self.cells.report[rows]] * self._rest(parameters, rows),
+                self.design[self.combination[rows]],
             )
             for rows in self._chunks()
         ]
@@ -170,6 +173,7 @@ class CorrectedScores:
     @property
     def masses(self) -> FloatArray:
         """The weight of people with each combination and value, without bias."""
+        # Single weights are signed, and sums of many are near what they estimate.
         found = np.zeros(self.design.shape[:2])
         np.add.at(found, self.combination, self.cells.weights[:, None] * self.weights[self.cells.report])
         return found
@@ -196,6 +200,7 @@ class CorrectedScores:
         return np.asarray(1 / (1 + np.exp(-np.clip(lifted, -700, 700))) if self.is_logit else lifted)
 
     def _rest(self, parameters: FloatArray, rows: slice) -> FloatArray:
+        # One row: the outcome is private too, and known for each value of a person rather than for the person.
         known = self.outcome if len(self.outcome) == 1 else self.outcome[rows]
         return np.asarray(known - self._means(parameters, rows))
 
@@ -205,16 +210,14 @@ class CorrectedScores:
         means = self._means(parameters, rows)
         return np.asarray(means * (1 - means))
 
-    def _signed(self, rows: slice) -> FloatArray:
-        return np.asarray(self.weights[self.cells.report[rows]])
-
     def _summed(self, factors: Callable[[slice], FloatArray]) -> FloatArray:
         """Return the sum of products of columns, times q and other factors."""
         size = self.design.shape[2]
         total = np.zeros((size, size))
         for rows in self._chunks():
             design = self.design[self.combination[rows]].reshape(-1, size)
-            total += design.T @ ((self._signed(rows) * factors(rows)).reshape(-1, 1) * design)
+            products = self.weights[self.cells.report[rows]] * factors(rows)
+            total += design.T @ (products.reshape(-1, 1) * design)
         return total
 
     def _chunks(self) -> Iterator[slice]:

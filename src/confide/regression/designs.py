@@ -381,6 +381,7 @@ class MergedRows:
         keys, rows, cell = np.unique(group * (int(reports.max()) + 1) + reports, return_index=True, return_inverse=True)
         cell = cell.reshape(-1)
         each = np.ones(sample.counts.size) if sample.weights is None else sample.weights
+        # Weights add up to the people, so that the likelihood counts as many.
         each = each * sample.people / float(each @ sample.counts)
         people, weights, squares = (_sums(cell, sample.counts * factor, keys.size) for factor in (1.0, each, each**2))
         return cls(matrix[rows], reports[rows], people, weights, squares, cell, group[rows], first)
@@ -447,6 +448,7 @@ coefficients are not identified. Leave one of them out.
         raise InvalidParameterError(
             f"Column {names[flat[0]]} of the regression is 0 for everybody: its coefficient is unknown. Leave it out."
         )
+    # A column that those before it add up to has nothing left on the diagonal of R.
     triangle = np.asarray(np.linalg.qr(matrix / scales, mode="r"), dtype=np.float64)
     sizes = np.zeros(len(names))
     sizes[: len(triangle)] = np.abs(np.diag(triangle))

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from confide.channels.base import FloatArray, Indices
 from confide.data.files import read_people
@@ -298,6 +298,7 @@ def _asked(formula: Formula, survey: Survey, columns: Sequence[str]) -> tuple[Su
             f"A report of {listed(named)} depends on the other attributes of this survey, so it cannot stand in a "
             f"regression by itself. confide estimate answers questions about all of them together."
         )
+    # Only columns of the attributes that the formula names are read.
     own = dict(zip(attributes.names, columns or attributes.names, strict=True))
     name = named[0] if len(named) == 1 else survey.name
     return Survey(part, name, survey.title), tuple(own[one] for one in named)
@@ -410,6 +411,8 @@ def _exact_part(
         squared = PseudoValues(case.mechanism, own**2, "the variance").values(case.distinct)
     except NotInvertibleError:
         return math.nan
+    # E (y - m)^2 = E y^2 - 2 m E y + m^2: with the reports' unbiased values of y and of y^2, what is left of a squared
+    # residual once the noise is taken out of it.
     cells, mean = case.cells, case.cells.design @ fitted
     known = values[cells.report]
     exact, noisy = (
@@ -431,16 +434,19 @@ def _require_people(sample: Sample, coefficients: int) -> None:
 def sandwich(bread: FloatArray, scores: FloatArray, cells: MergedRows, sample: Sample, parameters: int) -> FloatArray:
     """Return the robust covariance, with sums over clusters where there are any."""
     if sample.clusters is None:
+        # HC1 of MacKinnon and White (1985): residuals of a fit are too small by its own coefficients.
         factor = sample.people / max(sample.people - parameters, 1.0)
         return np.asarray(factor * bread @ (scores.T @ (cells.squares[:, None] * scores)) @ bread)
     number = int(sample.clusters.max()) + 1
     if number <= 1:
         raise InvalidParameterError("All rows are in one cluster, which leaves no errors to estimate. Two are needed.")
+    # People of a cluster may be alike, so their scores are added up before they are squared (Liang and Zeger 1986).
     each = sample.counts if sample.weights is None else sample.counts * sample.weights
     factors = each * sample.people / each.sum()
     sums = np.stack(
         [np.bincount(sample.clusters, factors * column[cells.of_row], number) for column in scores.T], axis=1
     )
+    # CR1: as above, and the scores of all clusters add up to 0, which takes one of them.
     factor = number / (number - 1) * (sample.people - 1) / max(sample.people - max(parameters, 1), 1.0)
     return np.asarray(factor * bread @ (sums.T @ sums) @ bread)
 
@@ -455,13 +461,9 @@ def _naive_amounts(mechanism: Mechanism, distinct: Values, question: FloatArray 
                 return np.asarray((alphabet.amounts if question is None else question)[places])
         except (InvalidParameterError, TypeError, ValueError):
             pass
-        if (
-            question is None
-            and distinct.dtype.kind in "iuf"
-            and alphabet.geometry == mechanism.report_alphabet.geometry
-        ):
-            return distinct.astype(np.float64)
-        if question is None and distinct.dtype.kind in "iuf" and not mechanism.report_alphabet.is_finite:
+        outputs = mechanism.report_alphabet
+        is_alike = alphabet.geometry == outputs.geometry or not outputs.is_finite
+        if question is None and distinct.dtype.kind in "iuf" and is_alike:
             return distinct.astype(np.float64)
     return None
 
@@ -477,17 +479,9 @@ def _by_likelihood(case: Case, base: str | None, rng: np.random.Generator) -> Re
     problem = ReportLikelihood(family, cells, own.rows)
     naive = _naive_fit(problem, case.mechanism, case.distinct)
     best, agreeing, starts = _best_of_starts(problem, starting_points(problem, naive, rng, STARTS))
-    _, information, scores = problem.derivatives(best.parameters)
     names = _names(known.model, case.design, labels, place)
-    is_free = np.ones(len(names), dtype=bool) if best.escaping is None else best.escaping <= 0.05
-    # Coefficients that grow without end are held: the others have the errors that they have at the end.
-    held = np.outer(is_free, is_free)
-    information, scores = information * held, scores * is_free
-    covariance = _covariance(known.errors, information, scores, cells, case.sample)
-    # The part of an error that is due to noise, from comparable errors: both rest on information.
-    exact, plain = (np.diag(_inverse(one)) for one in (problem.true_information(best.parameters) * held, information))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        shares = np.sqrt(np.where(is_free, np.clip(exact / plain, 0.0, 1.0), math.nan))
+    is_free, covariance, shares = _errors_of(problem, best, known.errors, case.sample)
+    # Columns of M were scaled; this puts the scale back, so that the log-likelihood is that of the reports.
     offset = float(np.bincount(cells.report, cells.weights, len(case.distinct)) @ own.log_scale)
     answer = replace(
         known,
@@ -534,6 +528,7 @@ def _family(known: Regression, base: int) -> tuple[OutcomeModel, float, float]:
         return Ordered(alphabet.size), 0.0, 1.0
     if known.model == "normal":
         amounts = alphabet.amounts
+        # In standard units, for squares of values such as years would leave the curvature with few digits.
         shift, scale = float(amounts.mean()), max(float(amounts.std()), 1e-300)
         return ExponentialFamily.normal((amounts - shift) / scale), shift, scale
     return ExponentialFamily.multinomial(alphabet.size, base), 0.0, 1.0
@@ -560,6 +555,7 @@ def _naive_fit(problem: ReportLikelihood, mechanism: Mechanism, distinct: Values
         return None
     if not is_value:
         return None
+    # The column of a report taken as true is 1 for its own value alone.
     as_true = ReportLikelihood(problem.family, problem.cells, np.eye(alphabet.size)[alphabet.encode(distinct)])
     start = starting_points(as_true, None, np.random.default_rng(0), 1)[0]
     found = climb(as_true, start)
@@ -581,18 +577,32 @@ def _inverse(matrix: FloatArray) -> FloatArray:
 
     Rows of zeros stay zero.
     """
+    # Scaled to a unit diagonal, a cut at 1e-14 does not depend on the units of covariates.
     scale = np.sqrt(np.maximum(np.abs(np.diag(matrix)), 1e-300))
     scaled = matrix / scale / scale[:, None]
     return np.asarray(np.linalg.pinv(scaled, rcond=1e-14, hermitian=True) / scale / scale[:, None])
 
 
-def _covariance(
-    errors: str, information: FloatArray, scores: FloatArray, cells: MergedRows, sample: Sample
-) -> FloatArray:
-    if errors == "scores":
-        return _inverse(scores.T @ (cells.weights[:, None] * scores))
+def _errors_of(
+    problem: Searched, best: Climb, errors: str, sample: Sample
+) -> tuple[NDArray[np.bool_], FloatArray, FloatArray]:
+    """Return finite coefficients, their covariance, and each error's exact part."""
+    is_free = np.ones(best.parameters.size, dtype=bool) if best.escaping is None else best.escaping <= 0.05
+    # Coefficients that grow without end are held: the others have the errors that they have at the end.
+    held = np.outer(is_free, is_free)
+    _, information, scores = problem.derivatives(best.parameters)
+    information, scores = information * held, scores * is_free
     bread = _inverse(information)
-    return bread if errors == "information" else sandwich(bread, scores, cells, sample, 0)
+    covariance = bread
+    if errors == "scores":
+        covariance = _inverse(scores.T @ (problem.cells.weights[:, None] * scores))
+    elif errors != "information":
+        covariance = sandwich(bread, scores, problem.cells, sample, 0)
+    # The part of an error that is due to noise, from comparable errors: both rest on information.
+    exact, plain = np.diag(_inverse(problem.true_information(best.parameters) * held)), np.diag(bread)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        shares = np.sqrt(np.where(is_free, np.clip(exact / plain, 0.0, 1.0), math.nan))
+    return is_free, covariance, shares
 
 
 def _as_normal(answer: Regression, problem: ReportLikelihood, shift: float, scale: float) -> Regression:
@@ -607,6 +617,8 @@ def _as_normal(answer: Regression, problem: ReportLikelihood, shift: float, scal
     def shown(parameters: FloatArray) -> FloatArray:
         return np.append(scale * parameters[:-1] / parameters[-1] + level, scale / math.sqrt(parameters[-1]))
 
+    # With natural parameters a = mean / variance and b = 1 / variance: mean = a / b, sigma = b^(-1/2). These are their
+    # derivatives, for the delta method.
     jacobian = np.zeros((slopes.size + 1, slopes.size + 1))
     jacobian[:-1, :-1] = scale / precision * np.eye(slopes.size)
     jacobian[:-1, -1] = -scale * slopes / precision**2
@@ -629,19 +641,17 @@ def _as_normal(answer: Regression, problem: ReportLikelihood, shift: float, scal
 
 
 @dataclass(frozen=True, eq=False)
-class PrivateCase:
+class PrivateCase(Case):
     """What a fit with private covariates starts from.
 
     Attributes
     ----------
-    known, formula, sample, distinct
-        As in :class:`Case`.
-    design, blocks, every
+    blocks, every
         The columns, as blocks of a row for each value, and the table of all of these.
     frame
         The combinations of public covariates.
-    cells, places
-        The people, and the combination of each cell.
+    places
+        The combination of each cell.
     outcome
         One column with the outcome of each cell, or one row with that of each value.
     labels
@@ -650,24 +660,13 @@ class PrivateCase:
         Whether it has two answers.
     """
 
-    known: Regression
-    formula: Formula
-    sample: Sample
-    distinct: Values
-    design: Design
     blocks: FloatArray
     every: Any
     frame: Any
-    cells: MergedRows
     places: Indices
     outcome: FloatArray
     labels: tuple[str, ...]
     is_logit: bool
-
-    @property
-    def mechanism(self) -> Mechanism:
-        """The mechanism of the reports."""
-        return self.known.survey.mechanism
 
     def answer(self, parameters: FloatArray, covariance: FloatArray, masses: FloatArray, **found: Any) -> Regression:
         """Return the answer; the parameters of the outcome come first."""
@@ -718,7 +717,7 @@ def _with_private_covariates(
     outcome = cells.design[:, 1:] if is_public else outcome[None, :]
     places = cells.design[:, 0].astype(np.int64)
     return PrivateCase(
-        known, formula, sample, distinct, design, blocks, every, frame, cells, places, outcome, labels, is_logit
+        known, formula, design, sample, cells, distinct, blocks, every, frame, places, outcome, labels, is_logit
     )
 
 
@@ -728,6 +727,8 @@ def _by_corrected_scores(case: PrivateCase) -> Regression:
     Least squares or a logit over every value that a person may have.
     """
     _require_people(case.sample, case.blocks.shape[2])
+    # A logit takes any function of the values, least squares their products with columns and outcome alone: fewer need
+    # be identified.
     basis = np.eye(case.blocks.shape[1]) if case.is_logit else needed_functions(case.blocks, case.outcome, 2)
     weights = signed_weights(case.mechanism, case.distinct, basis)
     equations = CorrectedScores(case.blocks, case.cells, case.places, case.outcome, case.is_logit, weights)
@@ -771,6 +772,7 @@ def _by_joint_likelihood(case: PrivateCase, rng: np.random.Generator) -> Regress
         share = cells.weights / cells.weights.sum()
         mean = float(share @ problem.outcome)
         start[-1] = math.log(max(float(np.sqrt(share @ (problem.outcome - mean) ** 2)), 1e-300))
+    # Later starts move each coefficient so that a predictor changes by half a log-odds, or half a unit, or so.
     spread = np.where(np.arange(problem.size) < size, 0.5 / problem.scales[: problem.size], 0.0)
     starts = [
         np.concatenate([start + (number > 0) * spread * rng.standard_normal(problem.size), one])
@@ -784,15 +786,9 @@ def _by_joint_likelihood(case: PrivateCase, rng: np.random.Generator) -> Regress
             for label in list(alphabet.labels(range(alphabet.size)))[1:]
             for name in own_design.names
         )
-    is_free = np.ones(best.parameters.size, dtype=bool) if best.escaping is None else best.escaping <= 0.05
-    held = np.outer(is_free, is_free)
-    _, information, scores = problem.derivatives(best.parameters)
     is_robust = case.sample.weights is not None or case.sample.clusters is not None
     errors = case.known.errors or ("sandwich" if is_robust else "information")
-    covariance = _covariance(errors, information * held, scores * is_free, cells, case.sample)
-    plain, exact = (np.diag(_inverse(one * held)) for one in (information, problem.true_information(best.parameters)))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        shares = np.sqrt(np.where(is_free, np.clip(exact / plain, 0.0, 1.0), math.nan))
+    is_free, covariance, shares = _errors_of(problem, best, errors, case.sample)
     shown = slice(0, len(names))
     offset = float(np.bincount(cells.report, cells.weights, len(case.distinct)) @ columns.log_scale)
     return case.answer(
@@ -837,6 +833,7 @@ def _outcome(
     if len(levels) == 1:
         raise InvalidParameterError(f"{name} is {levels[0]} for everybody: there is nothing to explain.")
     words = [f"{one:g}" if is_number(one) and not isinstance(one, bool) else str(one) for one in levels]
+    # Two numbers other than 0 and 1, such as prices, are classes only if a logit was asked for.
     is_two = len(levels) == 2 and (column.dtype.kind not in "iuf" or set(levels) == {0, 1} or known.model == "logit")
     if known.model == "logit" and not is_two:
         raise InvalidParameterError(f"A logit has two answers; {name} has {counted(len(levels), 'value')}.")

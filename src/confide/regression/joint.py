@@ -123,6 +123,7 @@ class JointLikelihood:
             scores[rows, :size] = mean
             information[:size, :size] += bends
             if is_seen:
+                # Louis (1982): what is not known of y is the variance of its score, given what was seen.
                 flat = own.reshape(-1, size)
                 squares = flat.T @ ((weights[:, None] * seen).reshape(-1, 1) * flat)
                 information[:size, :size] -= squares - mean.T @ (weights[:, None] * mean)
@@ -137,6 +138,7 @@ class JointLikelihood:
                     information[place, starts[k] : starts[k + 1]] -= block
                 if is_seen:
                     statistic = self.family.statistics[:, j]
+                    # Both scores depend on y, so they have a covariance given what was seen.
                     together = np.einsum("mk,mkp->mp", seen * statistic, own) - (seen @ statistic)[:, None] * mean
                     block = (factor * weights[:, None]).T @ together
                     information[place, :size] -= block
@@ -151,7 +153,8 @@ class JointLikelihood:
 
     def _complete(self, parameters: FloatArray, rows: slice, masses: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return each value's outcome score, and the information of complete data."""
-        design, lifted = self.design[self.combination[rows]], self._lifted(parameters, rows)
+        design = self.design[self.combination[rows]]
+        lifted = design @ parameters[: design.shape[2]]
         if self.is_logit:
             means = 1 / (1 + np.exp(-np.clip(lifted, -700, 700)))
             flat = design.reshape(-1, design.shape[2])
@@ -162,20 +165,20 @@ class JointLikelihood:
         own = np.concatenate([rest[:, :, None] * design / variance, (rest**2 / variance - 1)[:, :, None]], axis=2)
         flat = np.concatenate([design, 2 * rest[:, :, None]], axis=2).reshape(-1, self.size)
         bends = flat.T @ (masses.reshape(-1, 1) * flat) / variance
+        # The second derivative in log(sigma) is -2 rest^2 / variance; the product of the columns above has 4 for the 2.
         bends[-1, -1] /= 2
         return own, bends
 
-    def _lifted(self, parameters: FloatArray, rows: slice) -> FloatArray:
-        return np.asarray(self.design[self.combination[rows]] @ parameters[: self.design.shape[2]])
-
     def _columns(self, parameters: FloatArray, rows: slice) -> tuple[FloatArray, FloatArray]:
         """Return P(report, outcome | value) up to a factor, and its logarithm."""
-        lifted, outcome = self._lifted(parameters, rows), self.outcome[rows, None]
+        lifted = self.design[self.combination[rows]] @ parameters[: self.design.shape[2]]
+        outcome = self.outcome[rows, None]
         if self.is_logit:
             logs = outcome * lifted - np.logaddexp(0, lifted)
         else:
             spread = float(parameters[self.size - 1])
             logs = -((outcome - lifted) ** 2) * math.exp(-2 * spread) / 2 - spread - math.log(2 * math.pi) / 2
+        # The largest is taken off, for far outcomes underflow under every value.
         top = logs.max(axis=1, keepdims=True)
         return self.private.columns[self.cells.report[rows]] * np.exp(logs - top), top[:, 0]
 

@@ -110,6 +110,7 @@ class LargeFile:
                 levels[name] = [one for (one,) in self.connection.execute(query).fetchall()]
                 if len(levels[name]) > MOST_LEVELS:
                     raise InvalidParameterError(f"{name} has more than {MOST_LEVELS:,} classes. Merge some of them.")
+        # formulaic names the columns on a small made-up table. DuckDB computes the same columns on it, to be compared.
         size = 40 * max([1, *map(len, levels.values())])
         small = {
             name: rng.choice(pandas.Series(levels[name]).to_numpy(), size) if name in levels else 0.5 + rng.random(size)
@@ -213,6 +214,7 @@ def open_large(
             raise InvalidParameterError(f"{path} has no column {missing!r}.")
         needed = dict.fromkeys((*keep, *parts))
         clauses = [f"{quoted(one)} IS NOT NULL" for one in needed]
+        # Weights below 0 pass here, so that they are refused below rather than left out in silence.
         clauses += [f"{quoted(weights)} <> 0"] if weights else []
         connection.execute(
             f"CREATE VIEW people AS SELECT {', '.join(map(quoted, needed))} FROM {reader} WHERE {' AND '.join(clauses)}"
@@ -264,6 +266,7 @@ def add_up(file: LargeFile, design: Design, columns: Sequence[str], numbers: dic
     require_full_rank(gram / np.sqrt(np.outer(np.diag(gram), np.diag(gram)) + 1e-300), design.names)
     bread = np.linalg.inv(gram)
     fitted, naive = (bread @ part for part in np.split(found[len(pairs) :], 2))
+    # The second pass has the coefficients in its text, to 17 digits, and squares the residuals as it reads.
     mean = " + ".join(f"({number!r}) * c{at}" for at, number in enumerate(fitted.tolist()))
     squares = "(r0 - m) * (r0 - m)", "(r1 - 2 * r0 * m + m * m)"
     sums = file.sums([f"w * w * {one} * c{a} * c{b}" for one in squares for a, b in pairs], columns, numbers, mean)

@@ -34,9 +34,6 @@ from confide.values.checks import MOST_STORED
 CHUNK = 4_000_000
 """Numbers that are held for the values of cells at a time: 32 MB."""
 
-FARTHEST = 25.0
-"""Largest log-odds. A search that gets there runs away: the likelihood has no maximum."""
-
 FLAT = 5.0
 """Log-odds past which a maximum is looked at: it may be none."""
 
@@ -142,6 +139,7 @@ class ExponentialFamily(OutcomeModel):
         return cls(np.stack([amounts, -(amounts**2) / 2], axis=1), (True, False), positive=1)
 
     def shares(self, predictors: FloatArray) -> FloatArray:
+        # The largest is taken off before the exponential, which then cannot overflow.
         logs = predictors @ self.statistics.T
         shares: FloatArray = np.exp(logs - logs.max(axis=1, keepdims=True))
         shares /= shares.sum(axis=1, keepdims=True)
@@ -155,6 +153,7 @@ class ExponentialFamily(OutcomeModel):
         before, after = prior @ self.statistics, posterior @ self.statistics
         change, pairs = posterior - prior, self.statistics[:, :, None] * self.statistics[:, None, :]
         size = self.statistics.shape[1]
+        # Cov_r T - Cov_P T, as (E_r - E_P) T T' less the products of means.
         curvature = (change @ pairs.reshape(len(pairs), -1)).reshape(-1, size, size)
         curvature += before[:, :, None] * before[:, None, :] - after[:, :, None] * after[:, None, :]
         return np.log(total), after - before, curvature
@@ -197,11 +196,13 @@ class Ordered(OutcomeModel):
 
     def evaluate(self, predictors: FloatArray, columns: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         below, drops = self._below(predictors), columns[:, :-1] - columns[:, 1:]
+        # L = m_k + sum over cuts of F(cut - u) (m_j - m_(j + 1)), and F' = F (1 - F), F'' = F' (1 - 2 F).
         total = (columns[:, -1] + (below * drops).sum(axis=1))[:, None]
         slope = below * (1 - below) * drops / total
         bend = slope * (1 - 2 * below)
         gradient = np.concatenate([-slope.sum(axis=1, keepdims=True), slope], axis=1)
         curvature = -gradient[:, :, None] * gradient[:, None, :]
+        # A cut meets itself and the predictor, never another cut: the rest of the curvature is that of the logarithm.
         cuts = np.arange(1, self.values)
         curvature[:, 0, 0] += bend.sum(axis=1)
         curvature[:, cuts, cuts] += bend
@@ -313,6 +314,7 @@ class ReportLikelihood:
     def true_information(self, parameters: FloatArray) -> FloatArray:
         """Return the expected information if true values had been sent."""
         values, total = self.columns.shape[1], None
+        # The mean of squared scores, by the information identity: no curvature is needed.
         known, every = np.eye(values), np.arange(self.cells.first.size)
         place = np.zeros(self.cells.first.size, dtype=np.int64)
         place[self.cells.group] = np.arange(self.cells.group.size)
@@ -384,6 +386,9 @@ class Searched(Protocol):
     def derivatives(self, parameters: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return the gradient, minus the curvature, and the scores."""
 
+    def true_information(self, parameters: FloatArray) -> FloatArray:
+        """Return the expected information if true values had been sent."""
+
 
 def climb(problem: Searched, parameters: FloatArray) -> Climb:
     """Climb the likelihood by Newton's method from a start."""
@@ -397,6 +402,7 @@ def climb(problem: Searched, parameters: FloatArray) -> Climb:
         if gain < 1e-7:  # the last step, too small for a comparison of likelihoods, doubles the digits
             last = parameters + step
             return _settle(problem, last, max(value, problem.value(last)), information)
+        # Halved until the likelihood rises: it is not concave, so a whole Newton step may lead down.
         found, length = -np.inf, 1.0
         while length > 1e-8 and not found > value:
             found = problem.value(parameters + length * step)
@@ -404,7 +410,8 @@ def climb(problem: Searched, parameters: FloatArray) -> Climb:
         if not found > value:
             return _settle(problem, parameters, value, information, is_done=gain < 1e-5)
         parameters, value = parameters + 2 * length * step, found
-        if problem.farthest(parameters) > FARTHEST:
+        # 25 log-odds: a search that gets there runs away, for the likelihood has no maximum.
+        if problem.farthest(parameters) > 25.0:
             break
     return _settle(problem, parameters, value, information, is_done=False)
 
@@ -419,6 +426,8 @@ def _settle(
     if problem.farthest(parameters) < FLAT:
         return Climb(parameters, value, is_done)
     sizes = problem.scales
+    # The flattest directions come first. Where one way along it does not lower the likelihood, there is no maximum
+    # (Albert and Anderson, 1984, call such data separated).
     directions = np.linalg.eigh(information / sizes / sizes[:, None])[1].T / sizes
     escaping = np.zeros(parameters.size)
     for one in directions:
@@ -436,6 +445,8 @@ def _direction(gradient: FloatArray, information: FloatArray, scores: FloatArray
     Where the likelihood is not concave, a direction from the products of scores ascends instead.
     """
     scale = np.sqrt(np.maximum(np.abs(np.diag(information)), 1e-300))
+    # Where the likelihood is not concave, products of scores take the curvature's place (Berndt, Hall, Hall and
+    # Hausman, 1974). The gradient itself is the last resort.
     for matrix, ridge in ((information, 0.0), (scores.T @ (weights[:, None] * scores), 1e-8)):
         try:
             scaled = matrix / scale / scale[:, None]
@@ -453,6 +464,7 @@ def outcome_shares(cells: MergedRows, columns: FloatArray) -> FloatArray:
 
     They are a start for a search, not an answer.
     """
+    # EM on the shares of values, without covariates: 200 steps are plenty for a start.
     weights = np.bincount(cells.report, cells.weights, len(columns))
     shares = np.full(columns.shape[1], 1 / columns.shape[1])
     for _ in range(200):

@@ -321,15 +321,11 @@ class MatrixPerRow(Channel):
     def shape(self) -> tuple[int, int]:
         return self.matrices.shape[1], self.matrices.shape[2]
 
-    def push(self, distribution: FloatArray) -> FloatArray:
+    def times(self, side: int, vectors: FloatArray) -> FloatArray:
         # One row a matrix.
-        pushed: FloatArray = np.matmul(distribution[:, None, :], self.matrices)[:, 0]
-        return pushed
-
-    def pull(self, weights: FloatArray) -> FloatArray:
-        # One row a matrix.
-        pulled: FloatArray = np.matmul(self.matrices, weights[:, :, None])[:, :, 0]
-        return pulled
+        if side == 0:
+            return np.asarray(np.matmul(vectors[:, None, :], self.matrices)[:, 0])
+        return np.asarray(np.matmul(self.matrices, vectors[:, :, None])[:, :, 0])
 
     def select(self, values: Indices) -> FloatArray:
         # These rows of every matrix.

@@ -218,9 +218,6 @@ Span = tuple[int, int]
 MOST_KNOTS = 500
 """Values up to which each has a height of its own; a step then takes up to a hundredth of a second."""
 
-MOST_ENTRIES = 3_000_000
-"""Entries of the rows of all knots: the more values there are, the fewer knots."""
-
 FEWEST_KNOTS = 64
 
 SMALLEST_WEIGHT = 1e-3
@@ -289,7 +286,8 @@ class Problem:
     def of(cls, evidence: Evidence, layout: Layout | None) -> Problem:
         """Choose the form: a stored matrix, or the channel if large."""
         size, outputs = evidence.channel.shape
-        most = size if layout is None else min(MOST_KNOTS, max(FEWEST_KNOTS, MOST_ENTRIES // max(size, outputs)))
+        # Three million entries of the rows of all knots: the more values there are, the fewer knots.
+        most = size if layout is None else min(MOST_KNOTS, max(FEWEST_KNOTS, 3_000_000 // max(size, outputs)))
         knots = Knots.over(layout or Layout((size,)), size, most)
         matrix = np.ascontiguousarray(evidence.channel.dense()[:, evidence.seen]) if knots.weights is None else None
         return cls(evidence, knots, matrix)

@@ -221,7 +221,7 @@ class MaximumSet:
         if (self._inside > needed).all():
             return True
         lift = np.vstack([self.flat.basis, -np.ones(self.free.size)])
-        steps = _solve(_unit(self.dimension, self.dimension + 1), lift, self._inside - needed, most=1.0)[:-1]
+        steps = _solve(np.eye(1, self.dimension + 1, self.dimension)[0], lift, self._inside - needed, most=1.0)[:-1]
         return bool((self._inside + steps @ self.flat.basis > needed).all())
 
     @property
@@ -350,7 +350,7 @@ class MaximumSet:
         for sign in (1.0, -1.0):
             for value in moving.tolist():
                 if sign > 0 or low[value] > 0:
-                    corner = self._corner(sign * _unit(value, low.size))
+                    corner = self._corner(sign * np.eye(1, low.size, value)[0])
                     low, high = np.minimum(low, corner - slack), np.maximum(high, corner + slack)
         return read_only(np.clip(low, 0.0, 1.0)), read_only(np.clip(high, 0.0, 1.0))
 
@@ -396,10 +396,6 @@ def _solve(along: FloatArray, directions: FloatArray, room: FloatArray, most: fl
         f"HiGHS did not solve a linear program over the maximum-likelihood estimates ({answer.message.split('.')[0]}); "
         f"no value is given."
     )
-
-
-def _unit(value: int, size: int) -> FloatArray:
-    return np.eye(1, size, value).reshape(-1)
 
 
 def maximum_set(mechanism: Mechanism, counts: Counts) -> MaximumSet:

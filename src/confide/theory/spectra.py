@@ -204,7 +204,7 @@ def ends_of(push: Step, pull: Step, shape: tuple[int, int]) -> Spectrum:
 
     Lanczos on M M', whose eigenvalues are the squares. It starts from a fixed random vector and keeps no other. What it
     has found at the lower end is an upper bound at any time; a singular value of zero, if there were one, would come
-    out at the rate of :func:`steps_to_find`, and after so many steps it is taken that there is none. That number only
+    out at the rate of Kaniel and Paige, and after so many steps it is taken that there is none. That number only
     grows as smaller ones come out, so the search ends as soon as it exceeds what may be spent.
     """
     size = shape[0]
@@ -224,7 +224,10 @@ def ends_of(push: Step, pull: Step, shape: tuple[int, int]) -> Spectrum:
         if step == next_look or is_over:
             # Looks get rarer, for each solves for the eigenvalues of all steps so far.
             ends, next_look = _ends(diagonal, beside), step + max(1, step // 3)
-            needed = steps_to_find(ends[1] / ends[0], size)
+            # The rate of Kaniel and Paige: the squared error falls below 4 tan^2 e^(-4 steps share) of the largest. The
+            # tangent is that of the angle between start and goal, here taken ten times worse than typical.
+            share = ends[1] / ends[0]
+            needed = math.log(400 * size / share**2) / (4 * share) if share > 0 else math.inf
             is_settled = is_over or step >= max(needed, fewest)
             is_over = is_over or needed > most
         if is_settled or is_over:
@@ -232,17 +235,6 @@ def ends_of(push: Step, pull: Step, shape: tuple[int, int]) -> Spectrum:
         beside.append(norm)
         vector = image / norm
     return Spectrum(read_only(np.array(ends)), *shape, is_complete=False, is_settled=is_settled)
-
-
-def steps_to_find(share: float, size: int) -> float:
-    """Return the Lanczos steps that would surely reveal a zero.
-
-    No other singular value may be below this share of the largest.
-
-    By Kaniel and Paige the squared error falls below 4 tan^2 e^(-4 steps share) of the largest; the tangent is that of
-    the angle between the start and what is sought, here taken ten times worse than typical.
-    """
-    return math.log(400 * size / share**2) / (4 * share) if share > 0 else math.inf
 
 
 def _ends(diagonal: list[float], beside: list[float]) -> tuple[float, float]:

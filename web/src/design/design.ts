@@ -207,7 +207,7 @@ class Screen implements Desk {
     this.#glance.show(preview);
     this.#promised.show(preview);
     this.#report.show(preview, draft);
-    this.#steps.show(preview);
+    this.#steps.show(preview, draft);
     this.#along.show(preview, draft);
     this.weigh();
     // What a slider waits for, from its movement to what it shows: tests and the benchmark read it.

@@ -1,5 +1,5 @@
 /** The three steps of a design: who is asked, how many, how precise. Epsilon follows, or is chosen. */
-import { type AlphabetTable, type Planned, type Preview, type Progress, work } from "../shared/api.js";
+import { type AlphabetTable, type Draft, type Planned, type Preview, type Progress, work } from "../shared/api.js";
 import { h, put } from "../shared/dom.js";
 import { number, percent } from "../shared/scales.js";
 import { progressBar, say, started } from "../shared/shell.js";
@@ -32,6 +32,8 @@ export class Steps {
   #people: Slider | null = null;
   #epsilon: Slider | null = null;
   #preview: Preview | null = null;
+  /** The draft that the preview is of: a newer one is on its way to the server and back. */
+  #previewed: Draft | null = null;
   #planning: { stop: AbortController; solve: Solved; key: string } | null = null;
   #query: HTMLInputElement | null = null;
   #name: HTMLInputElement | null = null;
@@ -72,8 +74,9 @@ export class Steps {
   }
 
   /** Show what a preview says: where epsilon lies, which mechanisms and guesses there are. */
-  show(preview: Preview): void {
+  show(preview: Preview, of: Draft): void {
     this.#preview = preview;
+    this.#previewed = of;
     const { draft } = this.#desk.state;
     const { low, high, per } = preview.epsilon;
     this.#epsilon?.limit(Math.min(low, draft.epsilon), Math.max(high, draft.epsilon), per ? `per ${per}` : "");
@@ -443,7 +446,8 @@ export class Steps {
     const preview = this.#preview;
     if (!preview) return put(this.#follows);
     const isPlanned = state.planned?.key === keyOf(state) && !state.isOwn;
-    const planned = isPlanned ? state.planned!.planned : null;
+    // An epsilon and what is expected of it come together, or not at all.
+    const planned = isPlanned && this.#previewed?.epsilon === state.draft.epsilon ? state.planned!.planned : null;
     put(
       this.#follows,
       h("p", { class: "note" }, state.isOwn ? "You chose" : planned ? "From this follows" : "For now"),
@@ -470,7 +474,7 @@ export class Steps {
         ),
       trouble && h("p", { class: "trouble", role: "alert" }, trouble),
       !state.isOwn &&
-        !planned &&
+        !isPlanned &&
         this.#done === keyOf(state) &&
         h("button", { type: "button", onclick: () => void this.#run("epsilon") }, "Find epsilon"),
     );

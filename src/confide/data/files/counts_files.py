@@ -28,7 +28,7 @@ from confide.data.files.sheets import COUNT_COLUMN, PARQUET, Account, Reason, fi
 from confide.data.files.writing import record_digest
 from confide.errors import DataFileError, InvalidCountsError, InvalidParameterError, SurveyError
 from confide.evidence.counts import Counts, Noise, Origin, merge, require_counts, tally
-from confide.evidence.designs import Blocks
+from confide.evidence.designs import DesignSums
 from confide.evidence.totals import Totals, check_totals, rake
 from confide.mechanisms import Mechanism
 from confide.surveys.survey import Survey, parse_survey
@@ -179,7 +179,7 @@ def _in_block(counts: Counts, heading: Heading, names: Key) -> Counts:
     size = counts.counts.size
     strata, clusters = ([named[one]] * size if one else None for one in (heading.strata, heading.clusters))
     margins = {name: [named[name]] * size for name in heading.totals}
-    blocks = Blocks.of(strata, clusters, np.arange(size), counts.counts, weights, squares, margins)
+    blocks = DesignSums.of(strata, clusters, np.arange(size), counts.counts, weights, squares, margins)
     return replace(counts, weights=weights, squares=squares, blocks=blocks)
 
 

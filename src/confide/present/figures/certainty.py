@@ -44,6 +44,14 @@ def draw_series(axes: Axes, answers: Mapping[str, Interval]) -> None:
     axes.set_ylabel(first.question)
 
 
+@style.styled()
+def draw_waves(answers: Mapping[str, Interval], width: float) -> Figure:
+    """Return answers that follow each other as a figure of their own."""
+    figure = style.new_figure(width, 2.6)
+    draw_series(figure.add_subplot(), answers)
+    return figure
+
+
 def draw_ranges(
     alphabet: Alphabet, lowest: FloatArray, highest: FloatArray, name: str = "value", *, width: float = style.MIDDLE
 ) -> Figure:
@@ -91,6 +99,7 @@ def draw_ranges(
     return figure
 
 
+@style.styled()
 def draw_residuals(
     outputs: Alphabet, residuals: FloatArray, name: str = "report", *, width: float = style.MIDDLE
 ) -> Figure:
@@ -102,32 +111,31 @@ def draw_residuals(
     >>> draw_residuals(cf.Integers(0, 2), np.array([0.5, -1.0, 2.5])).axes[0].get_ylabel()
     'standard errors'
     """
-    with style.styled():
-        if outputs.grid is not None:
-            return _residual_map(outputs.grid, residuals)
-        if isinstance(outputs.geometry, LineGeometry):
-            figure = style.new_figure(width, 2.4)
-            axes = figure.add_subplot()
-            places = outputs.coordinates[:, 0]
-            heights = np.nan_to_num(residuals)
-            axes.axhspan(-USUAL, USUAL, color=style.RULE, alpha=0.6, linewidth=0)
-            axes.axhline(0, color=style.TRUTH_EDGE, linewidth=0.8)
-            edges = np.append(places - 0.5, places[-1] + 0.5)
-            axes.stairs(np.where(heights > 0, heights, 0), edges, fill=True, color=style.NOISY, linewidth=0)
-            axes.stairs(np.where(heights < 0, heights, 0), edges, fill=True, color=style.FAINT, linewidth=0)
-            axes.set_xlim(places[0] - 0.6, places[-1] + 0.6)
-            reach = max(LEAST_SCALE, 1.06 * float(np.abs(heights).max()))
-            axes.set_ylim(-reach, reach)
-            axes.grid(visible=False, axis="x")
-            if outputs.has_labels:
-                label_values(axes, outputs)
-            else:
-                style.count_ticks(axes.xaxis, round(1.6 * axes.figure.get_size_inches()[0]))  # type: ignore[union-attr]
-            axes.set_xlabel(name)
-            axes.set_ylabel("standard errors")
+    if outputs.grid is not None:
+        return _residual_map(outputs.grid, residuals)
+    if isinstance(outputs.geometry, LineGeometry):
+        figure = style.new_figure(width, 2.4)
+        axes = figure.add_subplot()
+        places = outputs.coordinates[:, 0]
+        heights = np.nan_to_num(residuals)
+        axes.axhspan(-USUAL, USUAL, color=style.RULE, alpha=0.6, linewidth=0)
+        axes.axhline(0, color=style.TRUTH_EDGE, linewidth=0.8)
+        edges = np.append(places - 0.5, places[-1] + 0.5)
+        axes.stairs(np.where(heights > 0, heights, 0), edges, fill=True, color=style.NOISY, linewidth=0)
+        axes.stairs(np.where(heights < 0, heights, 0), edges, fill=True, color=style.FAINT, linewidth=0)
+        axes.set_xlim(places[0] - 0.6, places[-1] + 0.6)
+        reach = max(LEAST_SCALE, 1.06 * float(np.abs(heights).max()))
+        axes.set_ylim(-reach, reach)
+        axes.grid(visible=False, axis="x")
+        if outputs.has_labels:
+            label_values(axes, outputs)
+        else:
+            style.count_ticks(axes.xaxis, round(1.6 * axes.figure.get_size_inches()[0]))  # type: ignore[union-attr]
+        axes.set_xlabel(name)
+        axes.set_ylabel("standard errors")
 
-            return figure
-        return _residual_bars(outputs, residuals, width)
+        return figure
+    return _residual_bars(outputs, residuals, width)
 
 
 def _residual_map(grid: Grid, residuals: FloatArray) -> Figure:

@@ -20,7 +20,6 @@ from confide.values.distances import ground_distances
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.cm import ScalarMappable
     from matplotlib.figure import Figure
 
 # Inches of a map's longer side.
@@ -144,19 +143,17 @@ class MapScene:
         return figure
 
     def _bar(self, figure: Figure, axes: Axes | list[Axes], *, into: bool = False, **settings: object) -> None:
-        place = {"cax": axes} if into else {"ax": axes}
-        # Open ends of the colour bar, by whether something lies below and above.
-        extend = ("neither", "min", "max", "both")[(self._lowest < 0) + 2 * (self._peak > self._highest)]
-        bar = figure.colorbar(self._scale(), extend=extend, **place, **settings)  # type: ignore[arg-type]
-        style.show_percent(bar.ax.xaxis if bar.orientation == "horizontal" else bar.ax.yaxis)
-        bar.outline.set_linewidth(0.5)
-        bar.set_label(self._key_label())
-
-    def _scale(self) -> ScalarMappable:
         from matplotlib.cm import ScalarMappable
         from matplotlib.colors import Normalize
 
-        return ScalarMappable(Normalize(0.0, self._highest), style.heat())
+        place = {"cax": axes} if into else {"ax": axes}
+        # Open ends of the colour bar, by whether something lies below and above.
+        extend = ("neither", "min", "max", "both")[(self._lowest < 0) + 2 * (self._peak > self._highest)]
+        scale = ScalarMappable(Normalize(0.0, self._highest), style.heat())
+        bar = figure.colorbar(scale, extend=extend, **place, **settings)  # type: ignore[arg-type]
+        style.show_percent(bar.ax.xaxis if bar.orientation == "horizontal" else bar.ax.yaxis)
+        bar.outline.set_linewidth(0.5)
+        bar.set_label(self._key_label())
 
     @property
     def _highest(self) -> float:

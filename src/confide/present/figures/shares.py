@@ -376,6 +376,7 @@ class PanelSheet:
     width: int
 
 
+@style.styled()
 def draw_distributions(alphabet: Alphabet, panels: Sequence[Panel], name: str = "value") -> Figure:
     """Draw distributions side by side in one figure.
 
@@ -397,31 +398,30 @@ def draw_distributions(alphabet: Alphabet, panels: Sequence[Panel], name: str = 
     >>> figure.axes[0].get_xlabel()
     'age (years)'
     """
-    with style.styled():
-        scene = choose_scene(alphabet, check_panels(panels, alphabet.size), name)
-        rows = -(-len(panels) // style.columns_within(scene.columns, scene.size[0]))
-        columns = -(-len(panels) // rows)  # even rows: seven panels go into four and three
-        width, height = scene.size
-        figure = style.new_figure(min(columns * width, style.ROOM.get()), rows * (height + 0.5))
-        axes = [figure.add_subplot(rows, columns, place) for place in range(1, len(panels) + 1)]
-        for place, panel, color in zip(axes, panels, choose_colors(panels), strict=True):
-            scene.draw(place, panel, color)
-            _add_titles(place, panel, has_subtitles=any(other.subtitle for other in panels))
-        scene.add_key(figure, axes)
+    scene = choose_scene(alphabet, check_panels(panels, alphabet.size), name)
+    rows = -(-len(panels) // style.columns_within(scene.columns, scene.size[0]))
+    columns = -(-len(panels) // rows)  # even rows: seven panels go into four and three
+    width, height = scene.size
+    figure = style.new_figure(min(columns * width, style.ROOM.get()), rows * (height + 0.5))
+    axes = [figure.add_subplot(rows, columns, place) for place in range(1, len(panels) + 1)]
+    for place, panel, color in zip(axes, panels, choose_colors(panels), strict=True):
+        scene.draw(place, panel, color)
+        _add_titles(place, panel, has_subtitles=any(other.subtitle for other in panels))
+    scene.add_key(figure, axes)
     return figure
 
 
+@style.styled()
 def draw_sheet(alphabet: Alphabet, panels: Sequence[Panel], name: str = "value") -> PanelSheet:
     """Draw distributions into separate figures without titles."""
-    with style.styled():
-        scene = choose_scene(alphabet, check_panels(panels, alphabet.size), name)
-        colors = choose_colors(panels)
-        figures = []
-        for panel, color in zip(panels, colors, strict=True):
-            figure = style.new_figure(*scene.size)
-            scene.draw(figure.add_subplot(), panel, color)
-            figures.append(figure)
-        return PanelSheet(tuple(figures), tuple(colors), scene.draw_key(), round(96 * scene.size[0]))
+    scene = choose_scene(alphabet, check_panels(panels, alphabet.size), name)
+    colors = choose_colors(panels)
+    figures = []
+    for panel, color in zip(panels, colors, strict=True):
+        figure = style.new_figure(*scene.size)
+        scene.draw(figure.add_subplot(), panel, color)
+        figures.append(figure)
+    return PanelSheet(tuple(figures), tuple(colors), scene.draw_key(), round(96 * scene.size[0]))
 
 
 def choose_scene(alphabet: Alphabet, panels: tuple[Panel, ...], name: str) -> Scene:
@@ -441,6 +441,7 @@ def _add_titles(axes: Axes, panel: Panel, *, has_subtitles: bool) -> None:
         )
 
 
+@style.styled()
 def draw_windows(  # noqa: PLR0913 - all that a picture may show
     windows: Windows,
     curve: FloatArray,
@@ -466,40 +467,39 @@ def draw_windows(  # noqa: PLR0913 - all that a picture may show
     >>> draw_windows(answer.windows(), answer.distribution, name="rooms").axes[0].get_xlabel()
     'rooms'
     """
-    with style.styled():
-        alphabet = windows.alphabet
-        if isinstance(alphabet.geometry, LineGeometry):
-            panel = Panel("", curve, reference=truth, windows=windows, color=color)
-            figure = style.new_figure(width, 3.0 if width <= style.NARROW else 3.5)
-            axes = figure.add_subplot()
-            LineScene(alphabet, (panel,), name).draw(axes, panel, color)
-            _label_windows(axes, windows, curve if truth is None else np.maximum(curve, truth))
-            axes.set_ylabel(f"share of people, per {alphabet.step_name}")
-            return figure
-        if alphabet.grid is not None:
-            shares = windows.heights("estimate")[windows.window_of]  # no report tells the cells of a district apart
-            panel = Panel("", shares, windows=windows, background=background)
-            return _window_maps(map_scene(alphabet.grid, (panel,), name), windows, width)
-        answers, places = windows.answers, np.arange(len(windows))
-        figure = style.new_figure(width, 0.95 + 0.27 * max(3, places.size))
+    alphabet = windows.alphabet
+    if isinstance(alphabet.geometry, LineGeometry):
+        panel = Panel("", curve, reference=truth, windows=windows, color=color)
+        figure = style.new_figure(width, 3.0 if width <= style.NARROW else 3.5)
         axes = figure.add_subplot()
-        shares, low, high = (np.array([getattr(one, end) for one in answers]) for end in ("estimate", "low", "high"))
-        sent = None if noisy is None else np.array([noisy[members].sum() for members in windows.members])
-        if sent is not None:
-            pale = (style.NOISY, style.BAND_ALPHA)  # behind the estimate, with an outline that stands out
-            edge: dict[str, Any] = {"facecolor": pale, "edgecolor": style.NOISY, "linewidth": 0.9}
-            axes.barh(places, sent, height=0.7, label="share of the reports", **edge)
-        ends = np.maximum([shares - low, high - shares], 0.0)
-        told = f"what they tell, at {100 * windows.level:g}%"
-        axes.errorbar(shares, places, xerr=ends, fmt="o", color=color, capsize=3, markersize=4.5, label=told)
-        style.lay_bars(axes, style.shorten(windows.labels))
-        highest = max(float(high.max()), 0.0 if sent is None else float(sent.max()), 1e-9)
-        axes.set_xlim(min(0.0, float(low.min())), 1.04 * highest)
-        style.show_percent(axes.xaxis)
-        axes.set_xlabel("share of people")
-        if sent is not None:
-            figure.legend(loc="outside upper left", ncols=1 if width <= style.NARROW else 2, fontsize=style.SMALL)
+        LineScene(alphabet, (panel,), name).draw(axes, panel, color)
+        _label_windows(axes, windows, curve if truth is None else np.maximum(curve, truth))
+        axes.set_ylabel(f"share of people, per {alphabet.step_name}")
         return figure
+    if alphabet.grid is not None:
+        shares = windows.heights("estimate")[windows.window_of]  # no report tells the cells of a district apart
+        panel = Panel("", shares, windows=windows, background=background)
+        return _window_maps(map_scene(alphabet.grid, (panel,), name), windows, width)
+    answers, places = windows.answers, np.arange(len(windows))
+    figure = style.new_figure(width, 0.95 + 0.27 * max(3, places.size))
+    axes = figure.add_subplot()
+    shares, low, high = (np.array([getattr(one, end) for one in answers]) for end in ("estimate", "low", "high"))
+    sent = None if noisy is None else np.array([noisy[members].sum() for members in windows.members])
+    if sent is not None:
+        pale = (style.NOISY, style.BAND_ALPHA)  # behind the estimate, with an outline that stands out
+        edge: dict[str, Any] = {"facecolor": pale, "edgecolor": style.NOISY, "linewidth": 0.9}
+        axes.barh(places, sent, height=0.7, label="share of the reports", **edge)
+    ends = np.maximum([shares - low, high - shares], 0.0)
+    told = f"what they tell, at {100 * windows.level:g}%"
+    axes.errorbar(shares, places, xerr=ends, fmt="o", color=color, capsize=3, markersize=4.5, label=told)
+    style.lay_bars(axes, style.shorten(windows.labels))
+    highest = max(float(high.max()), 0.0 if sent is None else float(sent.max()), 1e-9)
+    axes.set_xlim(min(0.0, float(low.min())), 1.04 * highest)
+    style.show_percent(axes.xaxis)
+    axes.set_xlabel("share of people")
+    if sent is not None:
+        figure.legend(loc="outside upper left", ncols=1 if width <= style.NARROW else 2, fontsize=style.SMALL)
+    return figure
 
 
 def _label_windows(axes: Axes, windows: Windows, curve: FloatArray) -> None:

@@ -246,7 +246,7 @@ def columns_within(columns: int, width: float) -> int:
     >>> columns_within(3, 9.0)
     3
     """
-    return columns if ROOM.get() == float("inf") else max(1, min(columns, int(ROOM.get() / width)))
+    return int(min(columns, max(1.0, ROOM.get() / width)))
 
 
 @contextmanager
@@ -460,12 +460,11 @@ def to_svg(figure: Figure, description: str = "") -> str:
     from matplotlib.backends.backend_svg import FigureCanvasSVG
 
     buffer = io.StringIO()
-    with _quietly_styled():
+    with _quietly_styled(figure):
         FigureCanvasSVG(figure)
         # Without a date, so that one figure is one text.
         unsaid = {"Creator": None, "Date": None, "Format": None, "Type": None}
         figure.savefig(buffer, format="svg", metadata=unsaid, facecolor="none")
-    _settle(figure)
     drawing = buffer.getvalue()
     # Comments repeat the labels, and a style sheet within the drawing would rule the whole page.
     drawing = re.sub(r"<!--.*?-->\s*|<style.*?</style>\s*", "", drawing[drawing.index("<svg ") :], flags=re.DOTALL)
@@ -495,36 +494,28 @@ def to_png(figure: Figure, path: str | Path, dpi: int = 150) -> None:
     """Write the figure as a PNG file."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-    with _quietly_styled():
+    with _quietly_styled(figure):
         FigureCanvasAgg(figure)
         figure.savefig(path, format="png", dpi=dpi, metadata={"Software": None})
-    _settle(figure)
 
 
 def to_pdf(figure: Figure, path: str | Path) -> None:
     """Write the figure as a PDF file; equal figures give equal bytes."""
     from matplotlib.backends.backend_pdf import FigureCanvasPdf
 
-    with _quietly_styled():
+    with _quietly_styled(figure):
         FigureCanvasPdf(figure)
         figure.savefig(path, format="pdf", metadata={"Creator": None, "Producer": None, "CreationDate": None})
-    _settle(figure)
-
-
-def _settle(figure: Figure) -> None:
-    """Keep the layout of the first drawing.
-
-    Computed again it would move by a hair.
-    """
-    figure.set_layout_engine("none")
 
 
 @contextmanager
-def _quietly_styled() -> Iterator[None]:
+def _quietly_styled(figure: Figure) -> Iterator[None]:
     with styled(), warnings.catch_warnings():
         # Labels may be in any script. In a page the browser finds a font for it.
         warnings.filterwarnings("ignore", message=r"Glyph \d+ .* missing from font")
         yield
+    # Computed again the layout would move by a hair: that of the first drawing stays.
+    figure.set_layout_engine("none")
 
 
 def _adapt(tag: str, prefix: str) -> str:
@@ -543,16 +534,11 @@ def _adapt(tag: str, prefix: str) -> str:
 
 def _variable(color: str, shades: list[str]) -> str:
     """Return a colour as a variable that dark pages redefine."""
-    name = _names().get(color)
+    name = {light.lower(): name for name, (light, _) in COLORS.items()}.get(color)
     if name is None:
         shades.append(color)
         return color
     return f"var(--{name}, {color})"
-
-
-@cache
-def _names() -> dict[str, str]:
-    return {light.lower(): name for name, (light, _) in COLORS.items()}
 
 
 @cache

@@ -10,7 +10,6 @@ import numpy as np
 from confide.errors import InvalidParameterError
 from confide.mechanisms.guarantees import MetricPrivacy
 from confide.plans.planning import Curve, Plan
-from confide.plans.simulations import Prediction
 from confide.present.figures import style
 from confide.present.figures.style import FloatArray, colors_of, mark_decades
 from confide.values.wording import plural
@@ -75,19 +74,21 @@ def draw_curve(axes: Axes, plan: Plan, curve: Curve) -> None:
     """Draw the expected error along people or epsilon into empty axes."""
     axes.set_xscale("log")
     axes.set_yscale("log")
+    (color,) = colors_of([plan.method.name])
     found = [one.by_people if curve.along == "people" else one.by_epsilon for one in plan.outlooks]
     rows = [[one.mean for one in shape.predictions] for shape in found if shape is not None]
     if rows:  # the least and the largest error over all shapes as a band, and each shape as a line within it
         low, high = ([end(column) for column in zip(*rows, strict=True)] for end in (min, max))
         words = "range over all shapes"
-        axes.fill_between(curve.places, low, high, color=_color(plan), alpha=0.13, linewidth=0, label=words)
+        axes.fill_between(curve.places, low, high, color=color, alpha=0.13, linewidth=0, label=words)
     for row in rows:
-        axes.plot(curve.places, row, color=_color(plan), alpha=0.35, linewidth=0.8, zorder=1)
+        axes.plot(curve.places, row, color=color, alpha=0.35, linewidth=0.8, zorder=1)
     axes.errorbar(
         curve.places,
         [one.mean for one in curve.predictions],
-        yerr=[_below(curve.predictions), [one.margin for one in curve.predictions]],
-        color=_color(plan),
+        # A logarithmic axis has no zero for a bar to reach down to.
+        yerr=np.transpose([(min(one.margin, 0.9 * one.mean), one.margin) for one in curve.predictions]),
+        color=color,
         marker="o",
         markersize=4.5,
         capsize=3,
@@ -113,16 +114,6 @@ def draw_curve(axes: Axes, plan: Plan, curve: Curve) -> None:
         label = f"epsilon, per {guarantee.unit or 'unit of distance'}"
     axes.set_xlabel("people" if curve.along == "people" else label)
     axes.set_title("More people" if curve.along == "people" else "Weaker privacy")
-
-
-def _color(plan: Plan) -> str:
-    """Return the colour of the method that the plan was simulated with."""
-    return colors_of([plan.method.name])[0]
-
-
-def _below(predictions: tuple[Prediction, ...]) -> list[float]:
-    """Return how far error bars reach down, never to zero."""
-    return [min(one.margin, 0.9 * one.mean) for one in predictions]
 
 
 def draw_path(
