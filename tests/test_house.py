@@ -35,7 +35,7 @@ ROOMS = {
     "channels": 1_841,
     "plans": 1_731,
     "theory": 1_328,
-    "studio": 1_408,
+    "studio": 1_419,
     "evidence": 1_173,
     "regression": 1_943,
     "surveys": 561,
@@ -47,10 +47,10 @@ ROOMS = {
 """Code lines that each room may have."""
 
 WHOLE = {
-    "code lines": 42_780,
+    "code lines": 42_791,
     "files": 176,
     "entries at the top": 20,
-    "functions": 4_267,
+    "functions": 4_268,
     "functions of one statement": 1_229,
     "constants": 351,
     "options": 116,
