@@ -7,13 +7,13 @@ export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo studio web reproduce test quick mutants lint types contracts vectors machines check bench client screenshots docs setup clean
+.PHONY: help demo studio web reproduce test quick mutants lint types contracts vectors machines check bench client screenshots docs dist matrix setup clean
 
 help:  ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F'\t' '{printf "  make %-10s %s\n", $$1, $$2}'
 
 demo: $(VENV)/.installed  ## Blur the ages of 48,842 people, recover their distribution, write confide-demo.html
-	@$(BIN)/confide demo --output confide-demo.html
+	@$(BIN)/confide demo confide-demo.html
 
 studio: $(VENV)/.installed  ## Design a survey, take part and look at what comes in, in a browser; keeps confide.db
 	@$(BIN)/confide studio
@@ -87,6 +87,12 @@ docs: $(VENV)/.installed-docs  ## Build the documentation site into build/site (
 	@$(BIN)/python docs/offline.py build/site
 	@echo "Wrote build/site/index.html"
 
+dist: $(VENV)/.installed-release  ## Build the release twice, compare, check, and try it on every Python here with the lowest and the newest dependencies
+	@$(BIN)/python release/dist.py
+
+matrix:  ## Run `make test` in a fresh clone on every Python from 3.11 on that is here
+	@$(PYTHON) release/matrix.py
+
 setup: $(VENV)/.installed-dev  ## Make the environment for development
 
 clean:  ## Remove the environment and everything that was made
@@ -96,6 +102,7 @@ $(VENV)/.made:
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("confide needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Name another one: make PYTHON=python3.12 ...")'
 	@echo "Setting up $(VENV) (once; about a minute)..."
 	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'  # it knows --group
 	@touch $@
 
 $(VENV)/.installed: $(VENV)/.made pyproject.toml
@@ -103,9 +110,13 @@ $(VENV)/.installed: $(VENV)/.made pyproject.toml
 	@touch $@
 
 $(VENV)/.installed-docs: $(VENV)/.made pyproject.toml
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable . --group docs
 	@touch $@
 
 $(VENV)/.installed-dev: $(VENV)/.made pyproject.toml
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable . --group dev
 	@touch $@ $(VENV)/.installed
+
+$(VENV)/.installed-release: $(VENV)/.made pyproject.toml
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --group release
+	@touch $@

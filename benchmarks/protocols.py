@@ -1,11 +1,13 @@
 """Plain local privacy: the square wave on ordered values, unary encoding on categories, beside the field's estimators.
 
-    python -m benchmarks.protocols                     # all tables, five repeats: some minutes
+    python -m benchmarks.protocols                     # all tables, five repeats: a quarter of an hour
     python -m benchmarks.protocols --only ordered      # eight populations of 128 values, 50,000 people
     python -m benchmarks.protocols --only categories   # 100 categories, 20,000 people
     python -m benchmarks.protocols --only promise      # ages by mechanism, the same epsilon for every two ages
     python -m benchmarks.protocols --only published    # variances of one count beside those of the literature
     python -m benchmarks.protocols --only large        # 22,000 values and a million people, certified
+    python -m benchmarks.protocols --only products     # the square wave's push and pull beside geometric noise's
+    python -m benchmarks.protocols --only coverage     # intervals and fit test of each new mechanism
     python -m benchmarks.protocols --only winners      # which mechanism is proposed
     python -m benchmarks.protocols --only shuffled     # central epsilon of shuffled reports
     python -m benchmarks.protocols --only planes       # two maps of 16 x 16 cells, 20,000 people: radii of the disc
@@ -22,7 +24,8 @@ from __future__ import annotations
 import argparse
 import math
 import time
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -116,6 +119,7 @@ def categories(repeats: int, first_seed: int) -> None:
     size, people = 100, 20_000
     alphabet = cf.Categories([f"c{number}" for number in range(size)])
     truths = {
+        "five alone": np.r_[[0.4, 0.25, 0.2, 0.1, 0.05], np.zeros(size - 5)],
         "three of 100": np.r_[[0.53, 0.27, 0.15], np.full(size - 3, 0.05 / (size - 3))],
         "Zipf 1.1": 1.0 / np.arange(1, size + 1) ** 1.1,
         "Zipf 1.5": 1.0 / np.arange(1, size + 1) ** 1.5,
@@ -179,6 +183,20 @@ def shuffled(repeats: int, first_seed: int) -> None:  # noqa: ARG001 (nothing is
         seconds = time.process_time() - start
         bounds = [f"{known.lower:.5f}", f"{known.upper:.5f}"]
         rows.append([f"k-RR of {size:,}, epsilon 4", f"{people:,}", figure, *bounds, f"{seconds:.1f}"])
+    numbers, words = cf.Integers(0, 99), cf.Categories([f"c{number}" for number in range(100)])
+    others: list[cf.Mechanism] = [
+        cf.SquareWave(numbers, 4.0),
+        cf.ProjectiveGeometryResponse(words, 4.0),
+        cf.HadamardResponse(words, 4.0),
+        *(cf.SubsetSelection(words, 4.0), cf.OptimizedUnary(words, 4.0), cf.LocalHashing(words, 4.0)),
+        *(cf.OneBitMean(numbers, 4.0), cf.TruncatedGeometric(numbers, 4 / 99)),
+    ]
+    for other in others:
+        start = time.process_time()
+        known = other.shuffled(100_000, 1e-6)
+        seconds = time.process_time() - start
+        bounds = [f"{known.lower:.5f}", f"{known.upper:.5f}"]
+        rows.append([f"{other.kind} of 100", "100,000", "", *bounds, f"{seconds:.1f}"])
     title = ["mechanism", "people", "literature", "attack", "proven", "seconds"]
     print_table("Shuffled reports: central epsilon at delta 1e-6 (bars: 1 % apart, 1e8 people in 20 s)", title, rows)
 
@@ -282,6 +300,7 @@ def large(repeats: int, first_seed: int) -> None:
             atoms = int(np.count_nonzero(found.distribution))
             row = [mechanism.title, f"{epsilon_of(mechanism):g}", f"{seconds:.2f}", str(found.iterations), f"{atoms:,}"]
             rows.append([*row, f"{certificate:.1e}", f"{push_in_transforms(evidence.channel):.1f}"])
+    # The bar on a push is for transforms. A pool adds a number for each value and seed.
     title = ["mechanism", "epsilon", "processor seconds", "Newton steps", "values above 0", "nats", "push, in FFTs"]
     bars = "1e-6 nats in 5 s, pools 30 s; a push 5 FFTs"
     print_table(f"22,000 values, Zipf 1.0, a million people: the maximum (bars: {bars})", title, rows)
@@ -295,14 +314,38 @@ def epsilon_of(mechanism: cf.Mechanism) -> float:
 def push_in_transforms(channel: cf.channels.Channel) -> float:
     """Return the processor time of a push over that of an FFT of as many outputs, a length of small primes."""
     values, outputs = np.full(channel.shape[0], 1 / channel.shape[0]), np.ones(next_fast_len(channel.shape[1]))
-    runs: tuple[Callable[[], object], ...] = (partial(channel.push, values), partial(np.fft.fft, outputs))
-    times: tuple[list[float], ...] = ([], [])
+    push, transform = best_times([partial(channel.push, values), partial(np.fft.fft, outputs)])
+    return push / transform
+
+
+def products(repeats: int, first_seed: int) -> None:  # noqa: ARG001 (nothing is drawn)
+    """Print the processor time of a push and a pull under the square wave, over that under geometric noise."""
+    rows = []
+    for size in (1_000, 10_000, 100_000):
+        alphabet = cf.Integers(1, size)
+        pair = [cf.SquareWave(alphabet, 1.0).channel, cf.TruncatedGeometric(alphabet, 100 / size).channel]
+        given = [(np.full(size, 1 / size), np.ones(one.shape[1])) for one in pair]
+        wave, noise = best_times([partial(both_products, *one) for one in zip(pair, given, strict=True)])
+        rows.append([f"{size:,}", f"{1e6 * wave:,.0f}", f"{1e6 * noise:,.0f}", f"{wave / noise:.2f}"])
+    title = ["values", "square wave, us", "truncated geometric, us", "ratio"]
+    print_table("A push and a pull (bar: at most twice the geometric's)", title, rows)
+
+
+def both_products(channel: cf.channels.Channel, given: tuple[Array, Array]) -> None:
+    """Push a distribution, and pull weights."""
+    channel.push(given[0])
+    channel.pull(given[1])
+
+
+def best_times(runs: Sequence[Callable[[], object]]) -> list[float]:
+    """Return the least processor time of each, taking turns."""
+    times: list[list[float]] = [[] for _ in runs]
     for _ in range(20):
         for run, heard in zip(runs, times, strict=True):
             start = time.process_time()
             run()
             heard.append(time.process_time() - start)
-    return min(times[0]) / min(times[1])
+    return [min(heard) for heard in times]
 
 
 def planes(repeats: int, first_seed: int) -> None:
@@ -333,7 +376,51 @@ def planes(repeats: int, first_seed: int) -> None:
     print_table("Two maps of 16 x 16 cells, 20,000 people: EMD in cell widths by radius", title, rows)
 
 
-SECTIONS = (ordered, categories, promise, published, large, planes, winners, shuffled)
+def coverage(repeats: int, first_seed: int) -> None:
+    """Print how often 95 % intervals hold the truth, and how often good reports are called a bad fit."""
+    people, rows = 5_000, []
+    numbers, words = cf.Integers(0, 19), cf.Categories([f"c{number}" for number in range(20)])
+    places, grid = np.arange(20), cf.Grid(5, 4)
+    hump = np.exp(-(((places - 7) / 4) ** 2)) + 0.05
+    zipf = 1 / np.arange(1, 21) ** 1.1
+    tail, one, some = places >= 12, places == 2, places % 3 == 0
+    ordered: dict[str, Array] = {"value >= 12": tail.astype(float)}
+    single: dict[str, Array] = {"one value": one.astype(float), "seven values": some.astype(float)}
+    cases: list[tuple[cf.Mechanism, Array, dict[str, Array]]] = [
+        (cf.SquareWave(numbers, 1.0), hump, ordered),
+        (cf.PlanarSquareWave(grid, 2.0), hump, {"seven cells": some.astype(float)}),
+        (cf.OneBitMean(numbers, 1.0), hump, {}),
+        *(
+            (kind(words, 1.0), zipf, single)
+            for kind in (cf.OptimizedUnary, cf.SubsetSelection, cf.HadamardResponse, cf.ProjectiveGeometryResponse)
+        ),
+        (cf.LocalHashing(words, 1.0), zipf, single),
+        (cf.LocalHashing(words, 1.0, seeds=100), zipf, single),
+    ]
+    for mechanism, shares, questions in cases:
+        truth = shares / shares.sum()
+        held: dict[str, list[bool]] = {}
+        bad = []
+        for seed in range(first_seed, first_seed + 40 * repeats):
+            generator = np.random.default_rng([seed, 34])
+            everyone = generator.multinomial(people, truth)
+            counts = mechanism.simulate_counts(everyone, rng=generator)
+            with warnings.catch_warnings(action="ignore"):
+                found = cf.estimate(counts, mechanism)
+                for name, weights in questions.items():
+                    interval = found.query(weights)
+                    held.setdefault(name, []).append(interval.low <= truth @ weights <= interval.high)
+                if mechanism.alphabet == numbers:
+                    mean = found.mean()
+                    held.setdefault("mean", []).append(mean.low <= truth @ places <= mean.high)
+            bad.append(found.fit.is_bad)
+        covered = ", ".join(f"{name} {np.mean(hits):.1%}" for name, hits in held.items())
+        rows.append([mechanism.kind, covered, f"{np.mean(bad):.1%}"])
+    title = ["mechanism", "intervals that hold the truth", "good surveys called bad"]
+    print_table(f"{people:,} people, {40 * repeats} surveys a row (bars: 95 % and 5 %, within 2)", title, rows)
+
+
+SECTIONS = (ordered, categories, promise, published, large, products, planes, winners, shuffled, coverage)
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)

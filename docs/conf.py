@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import inspect
+import re
 import sys
 from pathlib import Path
 from typing import Any
 
+import matplotlib as mpl
 from sphinx.application import Sphinx
 from sphinx_gallery.scrapers import figure_rst
 
@@ -39,6 +41,8 @@ nb_merge_streams = True
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
 
+# Queries and options are copied from these pages: quotes stay straight, and two hyphens stay two.
+smartquotes = False
 templates_path = ["_templates"]
 autosummary_generate = True
 autodoc_typehints = "none"
@@ -56,6 +60,11 @@ def scrape_sketches(_block: object, block_vars: dict[str, Any], gallery_conf: di
     return "".join(shown)
 
 
+def show_whole(_gallery_conf: dict[str, Any], _script: str) -> None:
+    """Save figures with all of their labels, whatever an example sets."""
+    mpl.rcParams["savefig.bbox"] = "tight"
+
+
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
@@ -66,6 +75,7 @@ sphinx_gallery_conf = {
     "image_scrapers": ("matplotlib", scrape_sketches),
     "capture_repr": ("_repr_html_",),
     "remove_config_comments": True,
+    "reset_modules": ("matplotlib", show_whole),
     "backreferences_dir": "api/examples",
     "doc_module": ("confide",),
     "min_reported_time": 1e9,
@@ -115,7 +125,8 @@ def write_commands() -> None:
                 name = (
                     ", ".join(one.opts) if one.param_type_name == "option" else (one.metavar or one.name or "").upper()
                 )
-                lines.append(f"| `{name}` | {' '.join(one.help.split()).replace('|', chr(92) + '|')} |")
+                words = re.sub(r"(?<![\w-])--?[a-z][\w-]*", r"`\g<0>`", " ".join(one.help.split()))
+                lines.append(f"| `{name}` | {words.replace('|', chr(92) + '|')} |")
             lines += [""]
         lines += ["```text", *examples_of(called), "```", ""]
     (DOCS / "commands.md").write_text("\n".join(lines), encoding="utf-8")
@@ -135,15 +146,26 @@ BESIDE = {
     "Mechanisms": ["mechanisms.LocalDP", "mechanisms.MetricPrivacy"],
     "Methods": ["solve.methods.BitInversion"],
     "Estimates and checks": [
-        *("estimates.Estimate", "estimates.Likelihood", "estimates.Bootstrap", "check.fit_groups", "check.fit_pool"),
+        *("estimates.Likelihood", "estimates.Bootstrap", "check.fit_groups", "check.fit_pool"),
         *("evidence.Accumulator", "evidence.Shape"),
+    ],
+    "Results": [
+        *("estimates.Estimate", "estimates.GroupEstimates", "estimates.changes.Series", "estimates.Interval"),
+        *(
+            "estimates.Band",
+            "estimates.Windows",
+            "estimates.diagnosis.Diagnosis",
+            "check.Fit",
+            "mechanisms.audits.Audit",
+        ),
+        *("plans.Plan", "plans.Ranking", "regression.answers.Regression"),
     ],
     "Errors and warnings": [
         *("errors.LimitError", "errors.NotIdentifiedWarning", "errors.PoorFitWarning"),
         *("errors.SimulatedReportsWarning", "errors.UniformReportsWarning"),
     ],
 }
-"""What else has a page there: names of a room, which are reached through it."""
+"""What else has a page there: names of a room, which are reached through it, and results that functions return."""
 
 
 def write_reference() -> None:
@@ -160,13 +182,15 @@ def write_reference() -> None:
             section = "Modules" if inspect.ismodule(thing) else SECTIONS.get(room, "Estimates and checks")
         sections.setdefault(section, []).append(name)
     lines = ["Python", "======", "", "``import confide as cf`` reaches every name on this page.", ""]
-    for section in dict.fromkeys([*SECTIONS.values(), "Estimates and checks", "Modules", "Errors and warnings"]):
+    for section in dict.fromkeys(
+        [*SECTIONS.values(), "Estimates and checks", "Results", "Modules", "Errors and warnings"]
+    ):
         lines += [section, "-" * len(section), "", ".. currentmodule:: confide", "", ".. autosummary::"]
         lines += [
             "   :toctree: generated",
             "   :nosignatures:",
             "",
-            *(f"   {name}" for name in [*sections[section], *BESIDE.get(section, [])]),
+            *(f"   {name}" for name in [*sections.get(section, []), *BESIDE.get(section, [])]),
             "",
         ]
     (DOCS / "api").mkdir(exist_ok=True)

@@ -133,7 +133,7 @@ def test_fine_print_names_the_worst_case() -> None:
     even, uneven = cf.Bins(0, 50, 10, unit="thousand").fine_print, SALARIES.fine_print
     assert "on either side of an edge count as a whole bin, 10 thousand, apart" in even[0]
     assert "up to 50 thousand" in uneven[0]
-    assert "not told apart at all" in uneven[0]
+    assert "people cannot be distinguished" in uneven[0]
     assert "open end lies where one as wide as its neighbour would" in uneven[1]
     # d + 50 thousand at worst, and no more: over amounts at the very ends of all bins.
     edges = [float(edge) for edge in SALARIES.edges] + [150.0]

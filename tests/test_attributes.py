@@ -157,7 +157,7 @@ def test_queries_speak_of_attributes_by_name(query: str, is_meant: Callable[[dic
 @pytest.mark.parametrize(
     ("query", "message"),
     [
-        ("row == 1", "'row' is no name here; known: age, home, home_row, home_column, sex"),
+        ("row == 1", "'row' is not a name here; known: age, home, home_row, home_column, sex"),
         ("3 >= ", "expected the name of an attribute, found the end"),
         ("sex >= f", "'sex' has no order"),
         ("sex == g", "'g' is none of the values"),

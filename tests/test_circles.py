@@ -80,10 +80,10 @@ def test_cells_that_a_border_cuts_are_counted_and_told() -> None:
     covered = (south >= 40.72) & (north <= 40.76) & (west >= -74.0) & (east <= -73.97)
     inside = as_weights(area, MANHATTAN) > 0
     assert remark_on(area, MANHATTAN) == (
-        f"{inside.sum()} cells by centre; its border cuts {(meets & ~covered).sum()}, of which "
-        f"{(inside & ~covered).sum()} count whole and the others not at all"
+        f"{inside.sum()} cells, chosen by centre; its border cuts {(meets & ~covered).sum()}, of which "
+        f"{(inside & ~covered).sum()} count whole, the others not at all"
     )
-    assert "runs beyond the cells" in remark_on("within 2 km of 40.7050, -74.0", MANHATTAN)
+    assert "part of it lies outside the map" in remark_on("within 2 km of 40.7050, -74.0", MANHATTAN)
     assert remark_on("row > 3", MANHATTAN) == ""
 
 
@@ -121,7 +121,7 @@ def test_answers_about_areas_have_intervals_and_remarks() -> None:
     assert [one.question for one in answers] == ["within Midtown", "within 4 km of 40.75, -73.98"]
     for one, query in zip(answers, asked, strict=True):
         assert one.low <= float(as_weights(query, places) @ (np.arange(12) / 66)) <= one.high
-        assert "by centre" in one.remark
+        assert "chosen by centre" in one.remark
 
 
 @pytest.mark.parametrize("centre", [(0.0, 0.0), (40.75, -73.98), (-35.0, 150.0), (65.0, 20.0)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import inspect
 import re
 from collections.abc import Iterator
@@ -30,6 +31,13 @@ def documented() -> list[str]:
         for name, thing in things.items()
         if not isinstance(thing, ModuleType) and not (inspect.isclass(thing) and issubclass(thing, Exception))
     ]
+
+
+def results() -> list[str]:
+    """Return the classes that functions answer with, as the API reference of the site lists them."""
+    listed = re.search(r'"Results": \[(.*?)\]', (ROOT / "docs" / "conf.py").read_text(encoding="utf-8"), re.DOTALL)
+    assert listed is not None
+    return re.findall(r'"([\w.]+)"', listed[1])
 
 
 def docstrings(text: str) -> Iterator[tuple[str, str]]:
@@ -61,6 +69,15 @@ def test_first_lines_are_short_and_sections_are_read_right(module: Path) -> None
 def test_every_public_name_has_an_example(name: str) -> None:
     text = inspect.getdoc(getattr(confide, name)) or ""
     assert ">>> " in text or "::\n" in text, f"confide.{name} shows no example"
+
+
+def test_the_reference_has_every_result_with_an_example() -> None:
+    shown = "Audit Diagnosis Estimate Fit GroupEstimates Interval Plan Ranking Regression Series"
+    assert {name.rpartition(".")[2] for name in results()} >= set(shown.split())
+    for name in results():
+        module, _, result = f"confide.{name}".rpartition(".")
+        text = inspect.getdoc(getattr(importlib.import_module(module), result)) or ""
+        assert ">>> " in text, f"{name} shows no example"
 
 
 @pytest.mark.parametrize(

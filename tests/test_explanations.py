@@ -81,7 +81,7 @@ def test_an_infinite_epsilon_names_a_report_that_gives_someone_away() -> None:
     mechanism = cf.FromMatrix(cf.Integers(1, 2), [[0.5, 0.5, 0.0], [0.2, 0.3, 0.5]])
     assert math.isinf(mechanism.guarantee.bound(1, 2))
     assert explain_guarantee(survey(mechanism)) == [
-        "The report 2 can come from value 2, but never from value 1: whoever sees it knows that."
+        "The report 2 can come from value 2, but never from value 1: anyone who sees it knows that."
     ]
 
 

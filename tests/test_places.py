@@ -114,9 +114,9 @@ def test_a_spacing_is_never_more_than_the_ground_bears() -> None:
 
 def test_what_is_given_away_and_edges_are_said() -> None:
     words = " ".join(cf.Places(*MANHATTAN, cell="500 m").fine_print)
-    assert "at most 0.14% less, which is given away" in words
+    assert "up to 0.14% shorter: on the ground, the promise is kept" in words
     assert "count as a whole cell, 0.5 km, apart (at a corner 0.707 km)" in words
-    assert "two people in one cell are not told apart at all" in words
+    assert "Two people in one cell cannot be distinguished at all" in words
 
 
 def test_points_that_lie_in_no_cell_are_refused_with_the_likely_cause() -> None:

@@ -172,17 +172,14 @@ def files(tmp_path: Path) -> tuple[str, str, str]:
 
 @pytest.mark.parametrize("command", ["estimate", "diagnose"])
 @pytest.mark.slow
-def test_a_bad_fit_is_shown_and_with_strict_ends_with_a_code_of_its_own(
-    command: str, files: tuple[str, str, str]
-) -> None:
+def test_a_bad_fit_is_shown_and_a_good_one_said(command: str, files: tuple[str, str, str]) -> None:
     path, bad, good = files
     shown = CliRunner().invoke(app, [command, path, bad])
     assert shown.exit_code == 0
     assert "Poor fit: These reports do not come from this mechanism: 50 was reported 4,875 times" in " ".join(
         shown.output.split()
     )
-    assert CliRunner().invoke(app, [command, path, bad, "--strict"]).exit_code == ExitCode.POOR_FIT
-    well = CliRunner().invoke(app, [command, path, good, "--strict"])
+    well = CliRunner().invoke(app, [command, path, good])
     assert well.exit_code == 0
     assert "Poor fit" not in well.output
     assert "Goodness of fit: OK" in well.output
@@ -192,8 +189,8 @@ def test_a_bad_fit_is_shown_and_with_strict_ends_with_a_code_of_its_own(
 @pytest.mark.slow
 def test_json_has_the_fit_and_standard_error_the_warning(command: str, files: tuple[str, str, str]) -> None:
     path, bad, good = files
-    found = CliRunner().invoke(app, [command, path, bad, "--json", "--strict"])
-    assert found.exit_code == ExitCode.POOR_FIT
+    found = CliRunner().invoke(app, [command, path, bad, "--json"])
+    assert found.exit_code == 0
     record = json.loads(found.stdout)["fit"]
     assert record["verdict"] == "does not fit"
     assert record["p_value"] < 1e-6
@@ -206,6 +203,13 @@ def test_json_has_the_fit_and_standard_error_the_warning(command: str, files: tu
 
 
 @pytest.mark.slow
+def test_with_strict_a_bad_fit_ends_with_a_code_of_its_own(files: tuple[str, str, str]) -> None:
+    path, bad, good = files
+    codes = [CliRunner().invoke(app, ["diagnose", path, one, "--strict"]).exit_code for one in (bad, good)]
+    assert codes == [ExitCode.POOR_FIT, 0]
+
+
+@pytest.mark.slow
 def test_groups_in_a_file_are_tested_and_end_strictly(tmp_path: Path, files: tuple[str, str, str]) -> None:
     towns = {"Oslo": survey(people=500), "Rome": survey(0.5, 500)}
     everyone = {town: np.repeat(counts.reports, counts.counts.astype(int)) for town, counts in towns.items()}
@@ -214,15 +218,17 @@ def test_groups_in_a_file_are_tested_and_end_strictly(tmp_path: Path, files: tup
     reports.write_text("\n".join(["town,report", *rows, ""]))
     made = CliRunner().invoke(app, ["count", files[0], str(reports), "--by", "town", "-o", str(counts_file)])
     assert made.exit_code == 0, made.output
-    found = CliRunner().invoke(app, ["estimate", files[0], str(counts_file), "--strict", "--method", "ibu"])
-    assert found.exit_code == ExitCode.POOR_FIT
+    assert CliRunner().invoke(app, ["diagnose", files[0], str(counts_file), "--strict"]).exit_code == ExitCode.POOR_FIT
+    found = CliRunner().invoke(app, ["estimate", files[0], str(counts_file), "--method", "ibu"])
     assert "Rome" in found.output.split("Poor fit")[1][:300]
     record = json.loads(CliRunner().invoke(app, ["estimate", files[0], str(counts_file), "--json"]).stdout)
     assert {one["group"]["town"]: one["fit"]["verdict"] for one in record["groups"]}["Rome"] == "does not fit"
 
 
 def test_the_exit_code_is_listed() -> None:
-    assert "8  with --strict: the reports fit mechanism or shape poorly" in CliRunner().invoke(app, ["--help"]).output
+    assert (
+        "8  diagnose --strict: the reports fit mechanism or shape poorly" in CliRunner().invoke(app, ["--help"]).output
+    )
 
 
 @pytest.mark.slow

@@ -239,7 +239,7 @@ def test_the_terminal_and_json_tell(call: Call, folder: Path) -> None:  # noqa: 
     assert "6 rows, all accepted; 2 counted as elsewhere, 2 folded, 1 known by another name" in " ".join(
         ending.out.split()
     )
-    assert "2 rows of 6 say what is not listed and are counted as elsewhere" in " ".join(ending.err.split())
+    assert "2 rows of 6 have an unlisted value and are counted as elsewhere" in " ".join(ending.err.split())
     ending = call("privatize", "cities.toml", "people.csv", "-o", "out.csv", "--json")
     assert ending.record["rows"]["remarks"] == {"folded": 2, "counted as elsewhere": 2, "known by another name": 1}
     shown = " ".join(call("show", "cities.toml", "-v").out.split())

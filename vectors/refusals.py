@@ -156,7 +156,9 @@ def restated(survey: cf.Survey, change: Callable[[Json], None]) -> str:
     """Return a document that was changed by somebody who took its fingerprint anew."""
     document: Json = json.loads(survey.to_json())
     change(document)
-    content = {key: one for key, one in document.items() if key not in ("name", "title", "tables", "fingerprint")}
+    content = {
+        key: one for key, one in document.items() if key not in ("name", "title", "language", "tables", "fingerprint")
+    }
     document["fingerprint"] = fingerprint_of(content)
     if "tables" in document:
         document["fingerprint"] += f"-{fingerprint_of(document['tables'])}"

@@ -46,6 +46,13 @@ await build({
 for (const page of ["studio.html", "take/take.html"])
   writeFileSync(`${shipped}/${basename(page)}`, readFileSync(`${here}src/${page}`));
 
+// Languages are files of their own: one more is one more file. English is built in, for pages without a network.
+for (const name of readdirSync(`${here}src/take/languages`))
+  writeFileSync(`${shipped}/${name}`, readFileSync(`${here}src/take/languages/${name}`));
+// What is built in from elsewhere keeps its licence beside it.
+const lent = ["lean-qr"].map((name) => `${name}\n\n${readFileSync(`${here}node_modules/${name}/LICENSE`, "utf8")}`);
+writeFileSync(`${shipped}/licenses.txt`, lent.join("\n"));
+
 const sizes = readdirSync(shipped).map((name) => [
   name,
   statSync(`${shipped}/${name}`).size,

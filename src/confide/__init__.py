@@ -14,7 +14,7 @@ from the noisy reports, and say how good the answer is.
 
 import importlib
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 TYPE_CHECKING = False  # the name that type checkers know; `typing` itself would be half of what this import takes
 

@@ -8,9 +8,7 @@ import typing
 
 from confide.check.fit import fit
 from confide.data import datasets
-from confide.errors import (
-    ConfideError,
-)
+from confide.errors import ConfideError
 from confide.estimates.estimate import assess, estimate, estimate_pool
 from confide.estimates.groups import estimate_groups
 from confide.evidence.counts import Counts, merge, tally
@@ -84,6 +82,7 @@ from confide.values.distances import emd, total_variation
 from confide.values.geojson import read_areas
 
 if typing.TYPE_CHECKING:
+    from confide.collector.reporter import Reporter
     from confide.data.counting import count, read_reports
     from confide.data.files import (
         load_counts,
@@ -142,6 +141,7 @@ __all__ = [
     "RandomizedResponse",
     "Rappor",
     "Remapped",
+    "Reporter",
     "Scale",
     "Smooth",
     "Solution",
@@ -192,6 +192,7 @@ __all__ = [
 ]
 
 _LATER = {
+    "Reporter": "collector.reporter",
     "audit": "mechanisms.audits",
     "count": "data.counting",
     "diagnose": "estimates.diagnosis",

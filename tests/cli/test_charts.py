@@ -57,7 +57,7 @@ def test_windows_have_a_line_each_with_their_intervals_and_the_fullest_alone_whe
     assert len(bars) == 30
     assert (bars[-1].label, bars[-1].share, bars[-1].ends) == ("w49", 0.5, (0.4, 0.6))
     assert bars[-1].truth == pytest.approx((98 + 99) / 4950)
-    assert note == "The 30 fullest of 50; --show all shows all 100 values."
+    assert note == "The 30 largest of 50; --show all shows all 100 values."
     few, _ = window_bars(found, None)
     assert few[0].truth is None
 

@@ -26,25 +26,24 @@ def test_one_with_where_it_comes_from(call: Call) -> None:
 
 
 def test_export(call: Call, folder: Path) -> None:
-    assert call("datasets", "san_francisco", "--export", "cells.csv").code == 0
+    assert call("datasets", "san_francisco", "cells.csv").code == 0
     assert len((folder / "cells.csv").read_text().splitlines()) == 1 + datasets.san_francisco().total
     assert (folder / "cells.csv").read_text().startswith("row,column,latitude,longitude\n")
-    out = call("datasets", "adult_ages", "--export", "-").out.splitlines()
+    out = call("datasets", "adult_ages", "-").out.splitlines()
     assert out[0] == "value"
     assert len(out) == 1 + 48_842
 
 
 def test_wrong_usage(call: Call) -> None:
     assert_refused(call("datasets", "adlt"), 2, "no dataset 'adlt'", "adult_ages")
-    assert_refused(call("datasets", "--export", "x.csv"), 2, "NAME")
     assert_refused(call("datasets", "paris", "--json"), 2, "--json went in 0.3")
-    assert_refused(call("datasets", "paris", "--export", "no/x.csv"), 4, "no folder")
+    assert_refused(call("datasets", "paris", "no/x.csv"), 4, "no folder")
 
 
 @pytest.mark.slow
 def test_demo(call: Call, folder: Path) -> None:
     pytest.importorskip("matplotlib")
-    ending = call("demo", "--output", "demo.html")
+    ending = call("demo", "demo.html")
     assert ending.code == 0
     for words in (
         "Stacked",
@@ -70,14 +69,14 @@ def test_demo(call: Call, folder: Path) -> None:
 
 
 def test_demo_refuses_a_place_it_cannot_write_to_at_once(call: Call) -> None:
-    assert_refused(call("demo", "--output", "no/demo.html"), 4, "no folder 'no'")
+    assert_refused(call("demo", "no/demo.html"), 4, "no folder 'no'")
 
 
 @pytest.mark.slow
 def test_the_demo_does_without_figures(call: Call, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in [name for name in sys.modules if name.partition(".")[0] == "matplotlib"] + ["matplotlib"]:
         monkeypatch.setitem(sys.modules, module, None)
-    ending = call("demo", "--output", "page.html")
+    ending = call("demo", "page.html")
     assert ending.code == 0
     assert "pip install 'matplotlib>=3.8'" in ending.err
     assert "INV-P" in ending.out

@@ -183,7 +183,7 @@ def test_text_from_surveys_and_queries_cannot_break_the_page(call: Call, twins: 
 
 @pytest.mark.slow
 def test_bad_input(call: Call, twins: Path) -> None:
-    assert_refused(call("diagnose", "survey.toml", "--query", "agee > 3"), 2, "'agee' is no name here", "age")
+    assert_refused(call("diagnose", "survey.toml", "--query", "agee > 3"), 2, "'agee' is not a name here", "age")
     assert_refused(call("diagnose", "survey.toml", "--query", "age > 99"), 2, "none of the values")
     assert_refused(call("diagnose", "survey.toml", "none.csv"), 4, "none.csv")
     assert_refused(call("diagnose", "none.toml"), 3, "none.toml")

@@ -20,7 +20,7 @@ from confide.solve.methods import METHODS
 def test_the_whole_path(call: Call, folder: Path) -> None:
     assert call("init", "ages.toml").code == 0
     assert call("show", "ages.toml").code == 0
-    assert call("datasets", "adult_ages", "--export", "people.csv").code == 0
+    assert call("datasets", "adult_ages", "people.csv").code == 0
     assert call("privatize", "ages.toml", "people.csv", "-o", "out.csv", "--seed", "7").code == 0
     ending = call("estimate", "ages.toml", "out.csv", "--truth", "people.csv", "--json")
     assert ending.err == ""
@@ -209,7 +209,7 @@ def test_the_first_answer_takes_fourteen_lines_of_eighty_columns(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     call("init", "ages.toml")
-    call("datasets", "adult_ages", "--export", "people.csv")
+    call("datasets", "adult_ages", "people.csv")
     call("privatize", "ages.toml", "people.csv", "-o", "out.csv", "--seed", "7")
     ending = call("estimate", "ages.toml", "out.csv", "--query", "age >= 65")
     lines = ending.out.splitlines()

@@ -55,7 +55,7 @@ def test_it_is_said_in_json_alone(call: Call, twins: Path) -> None:
     assert ending.err == ""
     for record in (ending.record, json.loads((twins / "e.json").read_text())):
         assert record["identification"]["verdict"] == "no"
-        assert "only 2 can be told apart" in record["identification"]["reason"]
+        assert "only 2 can be distinguished" in record["identification"]["reason"]
         assert SAID in record["explanation"]
 
 

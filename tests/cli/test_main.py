@@ -214,7 +214,7 @@ EVERY_COMMAND = [
     ["datasets", "adult_ages"],
     ["unbias", "survey.toml", "reports.csv", "--query", "mean"],
     ["regress", "survey.toml", "reports.csv", "age ~ 1"],
-    ["demo", "-o", "demo.html"],
+    ["demo", "demo.html"],
     ["export", "survey.toml"],
 ]
 """What WORDY has not; large outputs among them."""

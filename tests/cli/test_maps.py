@@ -43,6 +43,7 @@ epsilon = 1.0
 def files(folder: Path) -> Path:
     (folder / "city.toml").write_text(TOML)
     (folder / "halves.geojson").write_text(json.dumps(HALVES))
+    (folder / "coast.geojson").write_text('{"type": "LineString", "coordinates": [[-74.01, 40.71], [-73.95, 40.75]]}')
     points = PLACES.centres(np.repeat(np.arange(12), np.arange(1, 13) * 10))
     rows = "\n".join(f"{latitude},{longitude}" for latitude, longitude in points.tolist())
     (folder / "people.csv").write_text(f"lat,lon\n{rows}\n")
@@ -55,16 +56,16 @@ def test_from_coordinates_to_a_map(call: Call, files: Path) -> None:
     asked = ["--query", str(files / "halves.geojson"), "--query", "within 3 km of 40.745, -73.975", "--method", "ibu"]
     base = ["estimate", str(files / "city.toml"), str(files / "reports.csv"), *asked]
     outputs = ["-o", str(files / "map.geojson"), "-o", str(files / "map.html")]
-    shown = call(*base, *outputs, "--background", str(files / "halves.geojson"))
-    assert (files / "map.html").read_text().count("6 cells by centre") >= 2  # one card for each half
+    shown = call(*base, *outputs, "--query", str(files / "coast.geojson"))
+    assert (files / "map.html").read_text().count("6 cells, chosen by centre") >= 2  # one card for each half
     assert "within North" in shown.out
-    assert "6 cells by centre" in shown.out
+    assert "6 cells, chosen by centre" in shown.out
     assert len(read_areas(files / "map.geojson")) == 12
     record: dict[str, Any] = call(*base, "--json").record
     answers = {one["query"]: one for one in record["queries"]}
     assert set(answers) == {"within 3 km of 40.745, -73.975", "within South", "within North"}
     assert answers["within South"]["estimate"] + answers["within North"]["estimate"] == pytest.approx(1)
-    assert "6 cells by centre" in answers["within South"]["remark"]
+    assert "6 cells, chosen by centre" in answers["within South"]["remark"]
     told = call("diagnose", str(files / "city.toml"), "--query", str(files / "halves.geojson")).out
     assert "within South" in told
 
@@ -94,9 +95,10 @@ def test_areas_that_are_asked_for_are_drawn(call: Call, files: Path, monkeypatch
     monkeypatch.setattr(command, "summarise_estimate", noted)
     (files / "reports.csv").write_text("row,column\n1,1\n")
     base = ("estimate", "city.toml", "reports.csv", "--method", "ibu")
-    for options in ((), ("--query", "halves.geojson"), ("--query", "halves.geojson", "--background", "halves.geojson")):
-        assert call(*base, *options).code == 0
-    assert [len(one.background) for one in found] == [0, 2, 4]
+    for asked in ((), ("halves.geojson",), ("coast.geojson",), ("halves.geojson", "coast.geojson")):
+        assert call(*base, *(word for one in asked for word in ("--query", one))).code == 0
+    assert [len(one.background) for one in found] == [0, 2, 1, 3]
+    assert [len(one.answers) for one in found] == [0, 2, 0, 2]
 
 
 def test_maps_of_what_lies_nowhere_are_refused(call: Call, files: Path) -> None:

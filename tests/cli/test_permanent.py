@@ -55,7 +55,7 @@ def test_counts_say_that_noise_is_permanent(call: Call, folder: Path) -> None:
     write_people(folder / "people.csv")
     call("privatize", "survey.toml", "people.csv", "--secret-column", "own", "-o", "r.csv")
     counted = call("count", "survey.toml", "r.csv", "-o", "c.parquet")
-    assert "permanent: it comes from a secret of each person" in " ".join(counted.out.split())
+    assert "permanent: it comes from each person's secret" in " ".join(counted.out.split())
     assert load_counts(folder / "c.parquet", load_survey(folder / "survey.toml")).origin.permanent == 40
     estimated = call("estimate", "survey.toml", "c.parquet", "--json")
     assert (estimated.record["origin"]["noise"], estimated.record["origin"]["permanent"]) == ("permanent", 40)

@@ -13,7 +13,7 @@ def test_coordinates_in_a_map_out(call: Call, folder: Path) -> None:
     assert call("init", "city.toml", "--alphabet", "places").code == 0
     survey = folder / "city.toml"
     survey.write_text(survey.read_text().replace('"1 km"', '"3 km"'))
-    assert call("datasets", "manhattan", "--export", "checkins.csv").code == 0
+    assert call("datasets", "manhattan", "checkins.csv").code == 0
     people = (folder / "checkins.csv").read_text().splitlines()
     assert people[0] == "row,column,latitude,longitude"
     assert len(people) == 98_062
@@ -32,10 +32,10 @@ def test_coordinates_in_a_map_out(call: Call, folder: Path) -> None:
 def test_show_says_what_is_given_away(call: Call) -> None:
     assert call("init", "city.toml", "--alphabet", "places").code == 0
     record = call("show", "city.toml", "--json").record
-    assert "0.14% less, which is given away" in record["fine_print"][0]
+    assert "0.14% shorter: on the ground, the promise is kept" in record["fine_print"][0]
     words = " ".join(call("show", "city.toml", "-v").out.split())
-    assert "Fine print Distances in the plane are never more than on the ground" in words
-    assert "two people in one cell are not told apart at all" in words
+    assert "Fine print Distances in the plane are never longer than on the ground" in words
+    assert "Two people in one cell cannot be distinguished at all" in words
     assert "For example An observer who thought the cell at 40." in words
 
 
@@ -49,7 +49,9 @@ def test_coordinates_are_estimated_on_cells_chosen_later(call: Call, folder: Pat
     asked = ("--cell", "4 km", "--json", "--truth", "people.csv", "-o", "free.html")
     answer = call("estimate", "free.toml", "counts.parquet", *asked)
     page = (folder / "free.html").read_text()
-    assert "which is given away. The estimate assumes that people are spread evenly in each cell." in page
+    assert (
+        "on the ground, the promise is kept. The estimate assumes that people are spread evenly in each cell." in page
+    )
     assert answer.code == 0
     assert answer.record["alphabet"]["kind"] == "places"
     assert answer.record["emd"] < 2

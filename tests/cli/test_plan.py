@@ -235,11 +235,11 @@ def test_every_mechanism(call: Call, folder: Path, name: str) -> None:
 
 def test_unbounded_values_in_a_span(call: Call, folder: Path) -> None:
     (folder / "s.toml").write_text('name = "thing"\n' + UNBOUNDED["geometric"])
-    quick = ("--people", "60", "--guess", "falling")
-    ending = call("plan", "s.toml", *quick, "--span", "-2..7", "-v")
+    quick = ("--people", "60", "--guess")
+    ending = call("plan", "s.toml", *quick, "falling -2..7", "-v")
     assert (ending.code, ending.err) == (0, "")
     assert "taken to lie in Integers(-2, 7" in ending.out
-    assert_refused(call("plan", "s.toml", *quick, "--span", "0-99"), 2, "--span", "0..99", "'0-99'")
+    assert_refused(call("plan", "s.toml", *quick, "0-99"), 2, "no guess '0-99'", "--guess 0..99")
 
 
 @pytest.mark.parametrize("name", UNBOUNDED)
@@ -259,7 +259,7 @@ def test_unbounded_values_are_refused(call: Call, folder: Path, name: str) -> No
         (("--people", "10", "--guess", "nobody"), 2, "no guess 'nobody'"),
         (("--people", "10", "--guess", "paris"), 4, "over the same values"),
         (("--people", "10", "--guess", "short.csv"), 4, "2 of the 10 values"),
-        (("--people", "10", "--query", "agee > 3"), 2, "'agee' is no name here"),
+        (("--people", "10", "--query", "agee > 3"), 2, "'agee' is not a name here"),
         (("--people", "10", "-o", "plan.txt"), 2, "should end in"),
         (("--people", "10", "-o", "survey.toml"), 2, "should end in"),
         (("--people", "10", "--guess", "guess.csv", "-o", "guess.csv"), 2, "also an input"),

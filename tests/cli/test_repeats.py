@@ -142,7 +142,7 @@ def test_a_diagnosis_says_that_days_are_not_people() -> None:
     from confide.estimates.diagnosis import told_in_words
 
     told = told_in_words(cf.diagnose(day() + day(), COLOURS.mechanism))
-    assert told[1].startswith("One person may have made 2 of these reports with permanent noise")
+    assert told[1].startswith("One person may have made 2 of these reports. With permanent noise")
     assert "600 people" in told[1]
     assert not [one for one in told_in_words(cf.diagnose(day(), COLOURS.mechanism)) if one.startswith("One person")]
 

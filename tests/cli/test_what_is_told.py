@@ -53,19 +53,19 @@ COMMANDS = [
     diagnose ages.toml towns.parquet -v -o d.html -o d.json; diagnose city.toml cells.csv -o d.html
     diagnose permanent.toml daytowns.parquet --json; diagnose ages.toml unfit.csv -o d.html
     unbias ages.toml r.csv --query mean --query age>=2 -o u.csv
-    unbias ages.toml bad.csv --query mean --rejects x.csv -o u.csv
-    unbias ages.toml r.csv --query median; unbias pair.toml pairs.csv --query age>=2 --json -o u.csv
+    unbias ages.toml bad.csv --query mean -o u.csv
+    unbias ages.toml r.csv --query median; unbias pair.toml pairs.csv --query age>=2 -o u.csv
     regress ages.toml cov.csv 'age ~ x + C(town)' -v -o e.html -o e.csv -o e.json; regress ages.toml r.csv 'age ~ x'
     regress ages.toml cov.csv 'age ~ x' --model multinomial --weights weight --clusters village -v
     regress ages.toml cov.csv 'age >= 2 ~ town' --json; regress ages.toml cov.csv 'vote ~ x'
     plan ages.toml --people 77 -o p.html -o p.csv -o p.json; plan ages.toml --people 77 --epsilon 1 --json
-    curate kept.db; curate kept.db --survey ages.toml --token read --name a --upload invited --invite 2 -o i.txt
-    curate kept.db --window 21 --revoke curator --survey ages.toml --close; curate kept.db
-    serve ages.toml --store s.db --window 9 --upload token; studio ages.toml; serve --simulate 5
-    send ages.toml v.csv --to http://localhost:1; send limited.toml one.csv --to http://localhost:1 --invitation CODE
-    send ages.toml sent.csv --to http://localhost:1; send ages.toml v.csv --to http://localhost:1
-    pull http://localhost:1 --by town,day -o c.parquet; pull http://localhost:1 --survey other.toml -o c.csv
-    datasets; datasets manhattan --export d.csv
+    curate kept.db; curate kept.db ages.toml --token read:a --upload invited --invite 2 -o i.txt
+    curate kept.db ages.toml --window 21 --revoke curator --upload closed; curate kept.db
+    serve ages.toml --store s.db --upload token; studio ages.toml; serve --simulate 5
+    send ages.toml v.csv http://localhost:1; send limited.toml one.csv http://localhost:1 --invitation CODE
+    send ages.toml sent.csv http://localhost:1; send ages.toml v.csv http://localhost:1
+    pull http://localhost:1 --by town,day -o c.parquet; pull http://localhost:1 other.toml -o c.csv
+    datasets; datasets manhattan d.csv
     show none.toml; show v.csv; export ages.toml -o a.toml; estimate ages.toml none.csv; estimate ages.toml v.csv
     estimate ages.toml r.csv --query agee>=2; estimate ages.toml r.csv --interval 2; estimate ages.toml r.csv --show x
     estimate pair.toml pairs.csv --query mean; estimate other.toml one.parquet; estimate ages.toml r.csv -o e.txt
@@ -75,9 +75,10 @@ COMMANDS = [
     merge one.parquet other.parquet -o m.parquet; merge one.parquet again.parquet -o m.parquet; merge r.csv -o m
     privatize ages.toml odd.csv -o r.csv; privatize ages.toml v.csv --keep age; privatize ages.toml v.csv -o v.csv
     privatize ages.toml v.csv --keep town,town -o r.csv; privatize permanent.toml v.csv -o r.csv
-    curate none.db; curate kept.db --revoke x; curate kept.db --name x; curate kept.db --invite 0 --survey ages.toml
-    pull http://localhost:1 -o c.txt; send permanent.toml v.csv --to http://localhost:1; serve --upload x ages.toml
-    plan ages.toml --people x; plan ages.toml --span 1; diagnose ages.toml r.csv --query mean; diagnose free.toml at.csv
+    curate none.db; curate kept.db --revoke x; curate kept.db --token read:x; curate kept.db ages.toml --invite 0
+    pull http://localhost:1 -o c.txt; send permanent.toml v.csv http://localhost:1; serve --upload x ages.toml
+    plan ages.toml --people x; plan endless.toml --guess 1..3; diagnose ages.toml r.csv --query mean
+    diagnose free.toml at.csv
 """.strip().splitlines()
 ]
 

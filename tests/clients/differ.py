@@ -154,7 +154,7 @@ def changed(document: dict[str, Any], pick: random.Random) -> str:
         holder.append(copy.deepcopy(inner))
     else:
         holder[key] = pick.choice(PARTS)
-    content = {name: part for name, part in document.items() if name not in ("name", "title", "tables")}
+    content = {name: part for name, part in document.items() if name not in ("name", "title", "language", "tables")}
     whole = [fingerprint_of(content)] + ([fingerprint_of(document["tables"])] if "tables" in document else [])
     return canonical_json(document | {"fingerprint": "-".join(whole)})
 

@@ -706,8 +706,8 @@ def test_curate_takes_a_fingerprint(tmp_path: Path) -> None:
     store.add_survey(ages())
     store.close()
     mark = ages().fingerprint
-    done = CliRunner().invoke(app, ["curate", place, "--survey", mark, "--token", "read", "--name", "alice"])
+    done = CliRunner().invoke(app, ["curate", place, mark, "--token", "read:alice"])
     assert done.exit_code == 0, done.output
     assert f"alice: read, for {mark} alone" in " ".join(CliRunner().invoke(app, ["curate", place]).output.split())
-    other = CliRunner().invoke(app, ["curate", place, "--survey", "f" * 32, "--close"])
+    other = CliRunner().invoke(app, ["curate", place, "f" * 32, "--upload", "closed"])
     assert (other.exit_code, "f" * 32 in other.output) == (2, True)

@@ -46,7 +46,7 @@ def test_send_pull_and_estimate_as_a_person_types_them(
     Path("survey.toml").write_text(SURVEY)
     Path("values.csv").write_text("age\n" + "3\n7\n" * 700)
     call = CliRunner().invoke
-    assert call(app, ["send", "survey.toml", "values.csv", "--to", running.address]).exit_code == 0
+    assert call(app, ["send", "survey.toml", "values.csv", running.address]).exit_code == 0
     assert not list(tmp_path.glob("*.outbox*"))
     refused = call(app, ["pull", running.address, "-o", "counts.parquet"])
     assert (refused.exit_code, "token" in refused.output) == (1, True)
@@ -64,7 +64,7 @@ def test_send_pull_and_estimate_as_a_person_types_them(
 def test_curate_makes_revokes_invites_and_closes(running: Running, tmp_path: Path) -> None:
     (tmp_path / "survey.toml").write_text(SURVEY)
     call, survey = CliRunner().invoke, str(tmp_path / "survey.toml")
-    made = call(app, ["curate", running.url, "--token", "read", "--name", "alice"])
+    made = call(app, ["curate", running.url, "--token", "read:alice"])
     token = next(word for word in made.output.split() if word.startswith("confide-"))
     listed = call(app, ["curate", running.url]).output
     assert "alice: read" in listed
@@ -72,14 +72,14 @@ def test_curate_makes_revokes_invites_and_closes(running: Running, tmp_path: Pat
     assert call(app, ["curate", running.url, "--revoke", "alice"]).exit_code == 0
     assert "alice" not in call(app, ["curate", running.url]).output
     codes = tmp_path / "codes.txt"
-    invited = ["curate", running.url, "--survey", survey, "--invite", "3", "-o", str(codes), "--upload", "invited"]
+    invited = ["curate", running.url, survey, "--invite", "3", "-o", str(codes), "--upload", "invited"]
     assert call(app, invited).exit_code == 0
     assert len(codes.read_text().split()) == 3
     assert codes.stat().st_mode & 0o077 == 0
     assert "3 invitations not spent" in call(app, ["curate", running.url]).output
-    assert call(app, ["curate", running.url, "--survey", survey, "--close"]).exit_code == 0
+    assert call(app, ["curate", running.url, survey, "--upload", "closed"]).exit_code == 0
     assert "closed" in call(app, ["curate", running.url]).output
-    assert call(app, ["curate", running.url, "--close"]).exit_code == 2
+    assert call(app, ["curate", running.url, "--upload", "closed"]).exit_code == 2
     assert call(app, ["curate", str(tmp_path / "none.db")]).exit_code == 2
 
 
@@ -88,7 +88,7 @@ def test_serve_prints_its_token_once_simulates_and_ends_with_all_counted(tmp_pat
     import sys
 
     (tmp_path / "survey.toml").write_text(SURVEY)
-    command = [sys.executable, "-m", "confide", "serve", "survey.toml", "--port", "0", "--simulate", "50"]
+    command = [sys.executable, "-m", "confide", "serve", "survey.toml", "--bind", "0", "--simulate", "50"]
     clean = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
     clean |= {"NO_COLOR": "1", "PYTHONUNBUFFERED": "1"}
     pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
@@ -124,7 +124,7 @@ def test_a_second_start_prints_no_token(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(serving, "run", ready)
     monkeypatch.chdir(tmp_path)
     Path("survey.toml").write_text(SURVEY)
-    said = [CliRunner().invoke(app, ["serve", "survey.toml", "--port", "0"]).output for _ in range(2)]
+    said = [CliRunner().invoke(app, ["serve", "survey.toml", "--bind", "0"]).output for _ in range(2)]
     assert [len(re.findall(r"confide-[\w-]{43}", one)) for one in said] == [1, 0], said
     assert all("Devices send to" in one for one in said)
 

@@ -131,7 +131,7 @@ def test_an_outbox_goes_where_it_went_before_and_values_go_once(tmp_path: Path) 
     values, box = tmp_path / "v.csv", tmp_path / "box"
     values.write_text("age\n3\n4\n")
     sent, _ = Outbox.fill(box, ages(), values, to="http://a")
-    with pytest.raises(DataFileError, match="--to http://a"):
+    with pytest.raises(DataFileError, match="confide send SURVEY VALUES http://a"):
         Outbox.open(box, ages(), "http://b")
     require_unsent(values, ages())
     sent.send(Deaf(), receipts=receipts_of(values))
@@ -162,9 +162,9 @@ def test_a_port_that_is_taken_costs_no_token(tmp_path: Path) -> None:
     (tmp_path / "survey.toml").write_text(SURVEY)
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
-        command = ["serve", str(tmp_path / "survey.toml"), "--store", str(tmp_path / "s.db"), "--port", port]
+        command = ["serve", str(tmp_path / "survey.toml"), "--store", str(tmp_path / "s.db"), "--bind", port]
         refused = CliRunner().invoke(app, command)
-    assert (refused.exit_code, "--port" in refused.output) == (1, True)
+    assert (refused.exit_code, "--bind" in refused.output) == (1, True)
     assert not (tmp_path / "s.db").exists()
 
 
@@ -435,7 +435,7 @@ def test_sending_permanent_noise_is_refused_with_the_cure(tmp_path: Path) -> Non
     survey = cf.Survey(cf.RandomizedResponse(cf.Categories(["yes", "no"]), 2.0), is_permanent=True)
     (tmp_path / "s.json").write_text(survey.to_json())
     (tmp_path / "v.csv").write_text("answer\nyes\n")
-    command = ["send", str(tmp_path / "s.json"), str(tmp_path / "v.csv"), "--to", "http://127.0.0.1:9"]
+    command = ["send", str(tmp_path / "s.json"), str(tmp_path / "v.csv"), "http://127.0.0.1:9"]
     refused = CliRunner().invoke(app, command)
     assert (refused.exit_code, "--secret-column" in " ".join(refused.output.split())) == (2, True)
 
@@ -458,7 +458,7 @@ def test_a_token_for_one_survey_is_told_to_name_it(monkeypatch: pytest.MonkeyPat
         raise CollectorError("This token is unknown.", 403, "bad-token")
 
     monkeypatch.setattr(Client, "surveys", refuse)
-    with pytest.raises(CollectorError, match="--survey"):
+    with pytest.raises(CollectorError, match="name it behind the URL"):
         pull_counts("http://127.0.0.1:9", None)
 
 

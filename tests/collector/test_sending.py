@@ -33,7 +33,7 @@ def invited(born: Nursery, tmp_path: Path) -> Iterator[Running]:
 def call(running: Running, *options: Any) -> Result:
     survey = running.folder / "survey.json"
     survey.write_text(running.survey.to_json())
-    command = ["send", survey, running.folder / "values.csv", "--to", running.address, *options]
+    command = ["send", survey, running.folder / "values.csv", running.address, *options]
     return CliRunner().invoke(app, list(map(str, command)))
 
 

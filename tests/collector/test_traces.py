@@ -66,7 +66,7 @@ def test_postgresql_takes_no_invitations_and_says_what_does(database: str, tmp_p
         store.commit([batch])
     store.close()
     (tmp_path / "survey.toml").write_text(SURVEY)
-    command = ["curate", database, "--survey", str(tmp_path / "survey.toml"), "--upload", "invited"]
+    command = ["curate", database, str(tmp_path / "survey.toml"), "--upload", "invited"]
     refused = CliRunner().invoke(app, command)
     assert (refused.exit_code, "--store FILE" in " ".join(refused.output.split())) == (2, True)
 

@@ -134,11 +134,11 @@ def test_only_a_whole_site_is_allowed(origin: str, tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize(("option", "given"), [("--most-a-second", "-1"), ("--upload", "all"), ("--port", "65536")])
+@pytest.mark.parametrize(("option", "given"), [("--upload", "all"), ("--bind", "127.0.0.1:65536"), ("--bind", "")])
 def test_what_serve_cannot_take_is_refused_before_a_store_is_made(option: str, given: str, tmp_path: Path) -> None:
     (tmp_path / "survey.toml").write_text(ages().text())
     code, said = call("serve", tmp_path / "survey.toml", "--store", tmp_path / "x.db", option, given)
-    assert (code, option in said, given.lstrip("-") in said.replace(",", "")) == (2, True, True)
+    assert (code, given.rpartition(":")[2] in said.replace(",", "")) == (2, True)
     assert not (tmp_path / "x.db").exists()
 
 
@@ -147,7 +147,7 @@ def test_what_curate_cannot_take_is_refused_and_nothing_is_written(option: str, 
     store = open_store(str(tmp_path / "store.db"))
     store.add_survey(ages())
     (tmp_path / "survey.toml").write_text(ages().text())
-    of_survey = ["--survey", tmp_path / "survey.toml", "-o", tmp_path / "codes.txt"]
+    of_survey = [tmp_path / "survey.toml", "-o", tmp_path / "codes.txt"]
     code, said = call("curate", tmp_path / "store.db", option, given, *of_survey)
     assert (code, given in said) == (2, True)
     assert not (tmp_path / "codes.txt").exists()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -12,6 +13,7 @@ from confide.estimates.inference import Interval, Windows
 from confide.present.figures import Panel, draw_distributions, draw_residuals, draw_windows, style
 from confide.present.figures.certainty import draw_series
 from confide.present.figures.shares import tells
+from confide.present.figures.style import Role
 
 pytest.importorskip("matplotlib")
 
@@ -143,6 +145,17 @@ def test_districts_are_shaded_by_their_share_and_numbered_from_the_fullest() -> 
     assert [one.get_text() for one in second.texts] == ["20%\n±10", "80%\n±10"]
     assert found.names == ("district 2 (w0)", "district 1 (w1)")
     assert windows(cf.Integers(0, 3), [[0, 1], [2, 3]], [(0.5, 0.4, 0.6)] * 2).names == ("w0", "w1")
+
+
+def test_the_curve_of_a_group_is_faded_without_a_band() -> None:
+    shares = np.full(10, 0.1)
+    panel = Panel("Oslo", shares, reference=shares, reference_role=Role.ESTIMATE)
+    bare, banded = (
+        draw_distributions(cf.Integers(0, 9), [replace(panel, band=band)])
+        for band in (None, (0.9 * shares, 1.1 * shares))
+    )
+    assert (bare.axes[0].patches[-1].get_alpha() or 1.0) < 1.0
+    assert banded.axes[0].patches[-1].get_alpha() is None
 
 
 def test_a_curve_is_faded_where_its_band_says_nothing() -> None:

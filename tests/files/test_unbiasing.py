@@ -88,7 +88,7 @@ def test_unusable_rows_are_refused_or_set_aside(tmp_path: Path) -> None:
     [
         ("out.xlsx", ["mean"], "should end in"),
         ("out.csv", [], "Ask a question"),
-        ("out.csv", ["agee >= 3 and"], "makes no sense"),
+        ("out.csv", ["agee >= 3 and"], "cannot be read"),
     ],
 )
 def test_what_cannot_be_written_is_refused_first(reports: Path, output: str, queries: list[str], words: str) -> None:

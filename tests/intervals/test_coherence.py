@@ -70,7 +70,7 @@ def test_several_questions_hold_together() -> None:
         assert list(other) == pytest.approx(list(answer.query(question, 1 - 0.05 / 3)), rel=1e-9)
         assert list(answer.query(question)) == list(answer.query(question))
         assert (one.together, other.together, other.level) == (1, 3, 0.95)
-        assert "each of 3 holds at 98.3333%, so that all hold at 95% together" in other.rests_on
+        assert "each of 3 has 98.3333% confidence, so that all together have 95%" in other.rests_on
     assert str(joint[0]).endswith("at 95% for all 3 together")
     bad: Any
     for bad in ("x < 3", []):

@@ -52,7 +52,7 @@ def test_every_share_is_told_or_said_not_to_be() -> None:
         error = max(one.high - one.estimate, one.estimate - one.low)
         assert is_told == (error <= 0.5 * max(one.estimate, where.size / 40))
         assert is_told
-    assert f"{len(FOUND)} ranges. Each share is known to within ±50% of itself" in FOUND.headline
+    assert f"{len(FOUND)} ranges. Each share is known to within ±50% (95% confidence" in FOUND.headline
     empty = [one.low <= 1e-4 for one in FOUND.answers]
     assert not any(one and other for one, other in pairwise(empty))  # no two are told apart
 

@@ -117,9 +117,41 @@ def test_metric_privacy_without_a_mechanism() -> None:
     assert near.lower == 0
 
 
+FIVE = cf.Categories(list("abcde"))
+
+
+@pytest.mark.parametrize("mechanism", [cf.SubsetSelection(FIVE, 1.5, 2), cf.OptimizedUnary(FIVE, 1.5)], ids=repr)
+def test_four_kinds_of_reports_stand_for_the_matrix(mechanism: cf.Mechanism) -> None:
+    rows = np.array([[float(one) for one in mechanism.weights(value)] for value in range(5)])
+    rows /= rows.sum(axis=1, keepdims=True)
+    kind = 3 - 2 * (np.arange(32) & 1) - (np.arange(32) >> 1 & 1)  # both, only the first, only the second, neither
+    first, blanket, third = mechanism._kinds_of_reports or (np.empty(0),) * 3
+    second = first[[0, 2, 1, 3]]
+    for found, row in ((first, rows[0]), (second, rows[1]), (third, rows[2])):
+        assert found == pytest.approx(np.bincount(kind, row, minlength=4))
+    assert (blanket <= np.bincount(kind, rows.min(axis=0), minlength=4) * (1 + 1e-9)).all()
+    rows = rows[:, rows.any(axis=0)]
+    for epsilon in (0.0, 0.1, 0.4):
+        whole = shuffling._delta_of_blanket(epsilon, 200, rows[0], rows[1], rows.min(axis=0))
+        few = shuffling._delta_of_blanket(epsilon, 200, first, second, blanket)
+        # All five bits at once are likelier than the blanket has it: next to nothing is given away.
+        assert whole * (1 - 1e-6) <= few <= 1.05 * whole
+        # Whoever looks at the bit of the third value too attacks better.
+        attack = shuffling._delta_of_attack(epsilon, 200, first, second, third)
+        assert 0 < attack <= shuffling._delta_of_attack(epsilon, 200, rows[0], rows[1], rows[2]) * 1.01
+
+
+@pytest.mark.parametrize("kind", [cf.OptimizedUnary, cf.SubsetSelection, cf.LocalHashing], ids=lambda kind: kind.kind)
+def test_sets_of_many_values_hide_better_than_their_promise(kind: type[cf.Mechanism]) -> None:
+    many = kind(cf.Categories([f"word {number}" for number in range(300)]), 4.0)  # type: ignore[call-arg]
+    known, promised = many.shuffled(100_000, 1e-6), cf.mechanisms.LocalDP(4.0).shuffled(100_000, 1e-6)
+    assert 0 < known.lower < known.upper < 0.6 * promised.upper
+
+
 def test_mechanisms_without_a_matrix_fall_back_to_their_promise() -> None:
-    many = cf.OptimizedUnary(cf.Categories([f"word {number}" for number in range(300)]), 1.0)
-    assert many.shuffled(1_000, 1e-6) == cf.mechanisms.LocalDP(1.0).shuffled(1_000, 1e-6)
+    # Two values may share more or fewer buckets than others under the hashes of a pool.
+    pool = cf.LocalHashing(cf.Categories([f"word {number}" for number in range(300)]), 1.0, seeds=1000)
+    assert pool.shuffled(1_000, 1e-6) == cf.mechanisms.LocalDP(1.0).shuffled(1_000, 1e-6)
 
 
 @pytest.mark.parametrize(

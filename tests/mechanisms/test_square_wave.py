@@ -33,6 +33,11 @@ def test_windows_are_added_up() -> None:
             rows = generator.random((2, 3, size))
             expected = [rows[..., start : start + length].sum(axis=-1) for start in range(size - length + 1)]
             np.testing.assert_allclose(window_sums(rows, length), np.stack(expected, axis=-1), rtol=1e-14)
+            beyond = np.zeros((2, 3, length - 1))
+            wider = np.concatenate([beyond, rows, beyond], axis=-1)
+            np.testing.assert_allclose(
+                window_sums(rows, length, length - 1), window_sums(wider, length), rtol=1e-14, atol=0
+            )
 
 
 def test_a_line_is_always_identified_and_a_circle_where_no_factor_is_shared() -> None:

@@ -61,7 +61,9 @@ def test_a_truth_of_few_values_is_told_by_spikes_as_well_as_by_the_maximum() -> 
 
 
 def test_on_categories_nothing_is_taken_for_smooth() -> None:
-    mechanism = cf.Rappor(cf.Categories(list("abcdef")), 1.0)
+    # Hadamard response in two blocks: no one chance that a report supports another value.
+    mechanism = cf.HadamardResponse(cf.Categories(list("abcdef")), 1.0)
+    assert mechanism.blocks == 2
     answer = cf.estimate(mechanism.simulate_counts([500, 100, 100, 50, 50, 200], rng=1), mechanism)
     assert [choice.name for choice in answer.choices] == ["shrunk", "held-out IBU", "MLE"]
     assert "a head start of 1 nat" in answer.explanation

@@ -72,6 +72,8 @@ def a_survey() -> cf.Survey:
         is_permanent=True,
         simulated="two humps",
         shuffler="a university",
+        results="public",
+        language="pt-BR",
     )
 
 
@@ -93,7 +95,7 @@ def test_a_survey_that_differs_in_one_field_is_another_text(name: str) -> None:
     other = replace(full, **{name: changed.get(name, plain.default)})
     assert other.text() != full.text()
     assert other.to_json() != full.to_json()
-    assert (other.fingerprint != full.fingerprint) is (name not in ("name", "title"))
+    assert (other.fingerprint != full.fingerprint) is (name not in ("name", "title", "language"))
 
 
 # Headings of counts: written, read, and added up.

@@ -325,6 +325,6 @@ def test_only_what_is_counted_as_another_word_is_warned_of(fold: bool, other: st
     ending = CliRunner().invoke(app, ["privatize", *given, "--rejects", str(tmp_path / "x.csv")])
     assert ending.exit_code == 0, ending.output
     said, strange = " ".join(ending.output.split()), 1 if fold else 3
-    warned = re.findall(r"(\d+) rows? of (\d+) say what is not listed and are (.*?), as", said)
+    warned = re.findall(r"(\d+) rows? of (\d+) have an unlisted value and are (.*?), as", said)
     assert warned == ([] if other is None else [(str(strange), "4", "counted as Other")])
     assert ("2 folded" in said) == fold

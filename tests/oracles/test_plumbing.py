@@ -209,7 +209,7 @@ def test_a_table_of_objects_has_missing_values_and_not_the_text_none() -> None:
 def test_a_record_of_a_dataset_counts_people_and_places_lie_within_metres(folder: Path) -> None:
     ages = cf.datasets.adult_ages()
     assert f"{ages.total:,} people" in call("datasets").stdout
-    call("datasets", "manhattan", "--export", "places.csv")
+    call("datasets", "manhattan", "places.csv")
     written = np.loadtxt(folder / "places.csv", delimiter=",", skiprows=1, usecols=(2, 3))
     assert np.abs(written - cf.datasets.manhattan().coordinates()).max() < 1e-6
 

@@ -314,7 +314,7 @@ def test_a_group_has_one_name_for_each_column(columns: int) -> None:
             GroupedCounts(tuple("xyz"[:columns]), groups, Account(1))
 
 
-@pytest.mark.parametrize("option", ["--token read", "--invite 3 -o i.txt", "--upload token", "--close", ""])
+@pytest.mark.parametrize("option", ["--token read", "--invite 3 -o i.txt", "--upload token", "--upload closed", ""])
 def test_nothing_is_done_about_a_survey_that_is_not_there(
     option: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -324,7 +324,7 @@ def test_nothing_is_done_about_a_survey_that_is_not_there(
     store = open_store("store.db")
     store.add_survey(known)
     for named in ("strange.toml", strange.fingerprint):
-        ending = CliRunner().invoke(app, ["curate", "store.db", "--survey", named, *option.split()])
+        ending = CliRunner().invoke(app, ["curate", "store.db", named, *option.split()])
         assert (ending.exit_code, "The store has no survey" in " ".join(ending.output.split())) == (2, True)
     assert (store.tokens(), [one.admission for one in store.surveys()], Path("i.txt").exists()) == ([], ["open"], False)
     store.close()

@@ -142,7 +142,7 @@ def test_the_common_case_of_one_outcome_without_truth(kind: str) -> None:
     assert "These reports are simulated" in page.text
     assert "operating system's secure generator" not in page.text
     assert "below the maximum" in page.text
-    answers = {"grid": "The fullest is cell", "categories": 'The most common is answer "drink'}
+    answers = {"grid": "The most populated is cell", "categories": 'The most common is answer "drink'}
     assert answers.get(kind, "half of all people lie between answer") in page.text
 
 

@@ -74,7 +74,12 @@ def test_the_first_answer_fits_on_a_screen_and_the_rest_is_behind_v(
         assert len([line for line in first if line]) <= 14, f"{name}: {first}"
         assert all(len(line) <= 80 for line in [*first, *every]), name
         assert len(every) > len(first), name
-        assert {line for line in first if line} - {"More: -v"} <= set(every), name
+
+
+def test_every_fold_of_a_plan_has_a_name_and_its_sentence_is_kept(planned: Plan) -> None:
+    page = show_page(summarise_plan(cf.Survey(planned.mechanism, "age", "Ages"), planned))
+    assert "<summary><h2></h2>" not in page
+    assert "you can expect an EMD of" in page
 
 
 def test_records_open_with_the_sentence_that_people_read(

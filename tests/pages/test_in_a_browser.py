@@ -10,6 +10,8 @@ import pytest
 from tests.pages.browser import AXE, INSTALL, Chromium, find_chromium
 from tests.pages.gallery import write_pages
 
+import confide as cf
+
 # The quick ones of the gallery; `make screenshots` runs axe-core on all of it.
 NAMES = ("categories", "triangle", "misfit")
 
@@ -52,6 +54,21 @@ def test_a_dark_page_has_dark_pictures(browser: Chromium, pages: dict[str, Path]
     browser.open(pages["triangle"], is_dark=True, media="print")
     assert json.loads(browser.evaluate(script))[2] == shown[False][2]  # paper is light
     assert browser.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+
+
+def test_a_frame_in_a_notebook_is_as_tall_as_its_page(browser: Chromium, tmp_path: Path) -> None:
+    place, tall = tmp_path / "notebook.html", "[...document.querySelectorAll('iframe')].map(one => one.offsetHeight)"
+    mechanism = cf.TruncatedGeometric(cf.Integers(0, 9), epsilon=1.0)
+    few = cf.tally([1, 2], counts=[3, 4])
+    place.write_text(f"<!doctype html>{cf.audit(mechanism)._repr_html_()}{few._repr_html_()}", encoding="utf-8")
+    browser.open(place, width=1280)
+    browser.evaluate(
+        "new Promise(done => setTimeout(done, 300)).then(() => 0)"
+    )  # observers come after the first drawing
+    inner = tall.replace("one.offsetHeight", "one.contentDocument.documentElement.scrollHeight")
+    shown, needed = (json.loads(browser.evaluate(f"JSON.stringify({script})")) for script in (tall, inner))
+    assert shown == needed
+    assert not {320, 640} & set(shown)  # the heights where scripts are stripped
 
 
 def test_folds_open_by_keyboard(browser: Chromium, pages: dict[str, Path]) -> None:

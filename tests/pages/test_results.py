@@ -108,7 +108,7 @@ def test_a_plot_goes_into_axes_and_into_a_file(name: str, tmp_path: Path) -> Non
 @pytest.mark.parametrize("name", sorted(set(NAMES) - set(PLOTTED) - {"Counts of cells"}))
 def test_a_result_without_a_plot_says_what_can_be_plotted(name: str, tmp_path: Path) -> None:
     for ask in (results()[name].plot, lambda: results()[name].save(tmp_path / "x.svg")):
-        with pytest.raises(InvalidParameterError, match=rf"A {name} has no plot of its own. You can plot an Estimate"):
+        with pytest.raises(InvalidParameterError, match=rf"{name} has no plot of its own. You can plot an Estimate"):
             ask()
     assert not list(tmp_path.iterdir())
 

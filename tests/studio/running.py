@@ -87,7 +87,7 @@ class RunningStudio:
 @contextmanager
 def running_studio(store: Path, *arguments: str) -> Iterator[RunningStudio]:
     """Run `confide studio` until the block ends."""
-    command = [sys.executable, "-m", "confide", "studio", "--no-browser", "--port", "0", "--store", str(store)]
+    command = [sys.executable, "-m", "confide", "studio", "--no-browser", "--bind", "0", "--store", str(store)]
     with store.with_suffix(".log").open("w") as log:  # whatever goes wrong there: nothing may be written
         process = subprocess.Popen(
             [*command, *arguments],

@@ -30,7 +30,7 @@ def test_the_next_free_port_is_taken_unless_one_is_named(monkeypatch: pytest.Mon
         monkeypatch.setattr(command, "PORT", port)
         with command._listen("127.0.0.1", None) as found:
             assert found.getsockname()[1] != port
-        with pytest.raises(StoreError, match="--port"):
+        with pytest.raises(StoreError, match="--bind"):
             command._listen("127.0.0.1", port)
     with bind("127.0.0.1", 0) as other:
         assert other.getsockname()[1]

@@ -94,7 +94,7 @@ def test_the_whole_way_of_a_survey(studio: RunningStudio, page: Page, browser: B
 
     page.get_by_label("Ask how many").fill("agge >= 65")
     page.get_by_role("button", name="Ask", exact=True).click()
-    page.get_by_text("'agge' is no name here").wait_for()
+    page.get_by_text("'agge' is not a name here").wait_for()
     page.get_by_label("Ask how many").fill("age >= 65")
     page.get_by_role("button", name="Ask", exact=True).click()
     page.locator(".questions dd.ends").wait_for()
@@ -107,6 +107,13 @@ def test_the_whole_way_of_a_survey(studio: RunningStudio, page: Page, browser: B
     assert saved(page, "SVG", tmp_path).read_text().startswith("<svg")
     assert saved(page, "PNG", tmp_path).read_bytes()[:4] == b"\x89PNG"
     assert "<h1>" in saved(page, "Page", tmp_path).read_text()
+    assert '<body class="slides">' in saved(page, "Slides", tmp_path).read_text()
+    evidence = saved(page, "Evidence", tmp_path).read_text()
+    assert "Who could read what" in evidence
+    assert fingerprint in evidence
+    cells = json.loads(saved(page, "Notebook", tmp_path).read_text())["cells"]
+    (code,) = ("".join(one["source"]) for one in cells if one["cell_type"] == "code")
+    subprocess.run([sys.executable, "-W", "ignore", "-c", code], cwd=tmp_path, check=True, capture_output=True)
     assert json.loads(saved(page, "Survey", tmp_path).read_text())["fingerprint"] == fingerprint
     assert all(one.startswith((studio.url, "data:", "blob:")) for one in asked)
 
@@ -179,7 +186,7 @@ def test_a_map_says_where_it_lies_and_how_much_is_in_each_district(studio: Runni
     look_at(page, studio, survey.fingerprint)
     # Districts take seconds: picture and answers do not wait for them, and the example is one that can be asked.
     finding = page.locator("figure .finding").first
-    finding.filter(has_text="The fullest is the cell at 40.7").wait_for()
+    finding.filter(has_text="The most populated is the cell at 40.7").wait_for()
     example = re.search("(?<=such as )[^;]*", page.locator("#question-help").inner_text())
     assert example is not None
     page.get_by_label("Ask how many").fill(example[0])
@@ -193,7 +200,7 @@ def test_a_map_says_where_it_lies_and_how_much_is_in_each_district(studio: Runni
     words = page.locator(".picture .tick").all_text_contents()
     assert {"40.750° N", "74.000° W"} <= set(words)
     assert "within 2 km of 40.749, -73.979" in page.locator("#question-help").inner_text()
-    assert "The fullest is district 1 (" in page.locator("figure .finding").first.inner_text()
+    assert "The most populated is district 1 (" in page.locator("figure .finding").first.inner_text()
     # So few people on so many cells would not show bots, nor any other fault whose power is known.
     assert page.locator(".verdict").inner_text() == "Goodness of fit: cannot be tested here."
     page.locator(".picture .brush-ground").last.hover()
@@ -278,7 +285,7 @@ def test_a_wrong_token_and_a_server_that_went(own_store: Path, page: Page) -> No
         port = first.url.rpartition(":")[2]
     page.get_by_text("The server is gone").wait_for()
     assert page.locator(".live-count").inner_text() == "10,000"  # what is shown stays
-    with running_studio(own_store, "--port", port) as second:
+    with running_studio(own_store, "--bind", port) as second:
         # A studio that is started anew has another token, and says so; what is shown stays.
         page.get_by_role("alert").filter(has_text="started anew").wait_for()
         assert page.locator(".live-count").inner_text() == "10,000"

@@ -419,7 +419,7 @@ def test_nothing_looks_chosen_before_it_is(studio: RunningStudio, phone: Browser
     slider.wait_for()
     look = "one => getComputedStyle(one).appearance"
     assert slider.evaluate(look) == "none"  # a line without a thumb
-    assert slider.get_attribute("aria-valuetext") == "not chosen yet"
+    assert slider.get_attribute("aria-valuetext") == "Not chosen yet"
     assert page.get_by_label("typed").get_attribute("placeholder") == "0 to 99"
     assert "Not chosen yet" in page.locator(".chosen").inner_text()
     slider.focus()

@@ -49,8 +49,8 @@ def test_a_bad_fit_casts_doubt_on_all_the_rest() -> None:
     mechanism = cf.TruncatedGeometric(cf.Integers(0, 9), 0.2)
     told = told_in_words(cf.diagnose(cf.tally([4], counts=[2000]), mechanism))
     assert told[0].startswith("These reports do not come from this mechanism: 4 was reported")
-    assert told[1] == "What follows holds only as far as they do come from it."
-    assert told[2].endswith("is not known. They would rest on the mechanism, from which the reports do not come.")
+    assert told[1] == "All other findings assume that they do."
+    assert told[2].endswith("is not known. That depends on the mechanism, and the reports do not come from it.")
 
 
 def test_the_level_is_the_one_asked_for() -> None:

@@ -95,7 +95,7 @@ def test_weak_reports_warn_and_their_estimate_says_so_first() -> None:
     assert found.is_weak
     assert not answer.is_told
     assert answer.explanation.startswith(found.headline)
-    assert "cannot be told from uniform" in repr(answer)
+    assert "indistinguishable from uniform" in repr(answer)
     assert "2,500,000 people, or epsilon 1.5" in str(found)
 
 

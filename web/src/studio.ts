@@ -82,7 +82,7 @@ function showLimits(name: string): void {
       "p",
       {},
       ...coded(
-        `${name} takes a token that administers: \`confide studio\` prints an address with one, and whoever runs this collector makes one with \`confide curate STORE --token administer --name NAME\`.`,
+        `${name} takes a token that administers: \`confide studio\` prints an address with one, and whoever runs this collector makes one with \`confide curate STORE --token administer:NAME\`.`,
       ),
     ),
   );

@@ -77,7 +77,7 @@ export class Survey {
   constructor(given: unknown, pin: Pin | null, bits: Bits) {
     const document = tableOf(readJson(given), "");
     const stated = document.text("fingerprint");
-    const { tables: weights, name, title, fingerprint, ...rest } = document.content;
+    const { tables: weights, name, title, language, fingerprint, ...rest } = document.content;
     this.fingerprint = digest(canonical(rest)); // without knowing what its keys mean
     const found = this.fingerprint + (weights === undefined ? "" : `-${digest(canonical(weights))}`);
     if (stated !== found) refuse("fingerprint", `The survey is ${found}, and says ${shown(stated)}.`);
@@ -111,6 +111,8 @@ export class Survey {
     document.get("shape"); // the curator's, not the device's
     document.get("simulated"); // likewise: of a survey that made-up people answer
     document.get("shuffler"); // likewise: who mixes the reports
+    document.get("results"); // likewise: who may see them
+    document.get("language"); // of pages
     document.finish();
     this.pin = pin;
     if (bits === device && pinned === null) this.#checkPin(pin as Bound | null, weights);

@@ -58,7 +58,7 @@ async function digest(text) {
 
 /** A document with its fingerprint. */
 export async function signed(document) {
-  const { name, title, tables, fingerprint, ...rest } = document;
+  const { name, title, language, tables, fingerprint, ...rest } = document;
   const own = await digest(canonical(rest));
   return JSON.stringify({
     ...document,

@@ -287,6 +287,14 @@ class Channel(ABC):
         return None
 
     @property
+    def support_rates(self) -> tuple[float, float] | None:
+        """How often a report supports a value, given it and given another.
+
+        `None` unless they are the same for all values. Under k-RR a report supports itself.
+        """
+        return self.keep_and_other
+
+    @property
     def squares(self) -> Callable[[FloatArray], FloatArray] | None:
         """Pull with squared entries: weights w to sum_z M_xz^2 w_z.
 

@@ -103,6 +103,10 @@ class SupportChannel(Channel):
         return (supported - float(self.flip) * total) / float(self.keep - self.flip)
 
     @property
+    def support_rates(self) -> tuple[float, float] | None:
+        return float(self.keep), float(self.flip)
+
+    @property
     def squares(self) -> Callable[[FloatArray], FloatArray]:
         # Squared entries are two numbers too: 1 and (1 + lift)^2, times outside^2.
         more = self.lift * (self.lift + 2)

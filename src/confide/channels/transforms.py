@@ -114,6 +114,11 @@ class HadamardChannel(SupportChannel):
         found: NDArray[np.bool_] = (block[:, None] == other) & ~parity(common)
         return found
 
+    @property
+    def support_rates(self) -> tuple[float, float] | None:
+        # In several blocks it depends on whether two values share one.
+        return (self.outside * (1 + self.lift) * self.width / 2, 0.5) if self.blocks == 1 else None
+
     def unbit(self, frequencies: FloatArray) -> FloatArray:
         # Reports of any other value fall into the set exactly half as often as into its block.
         supported = self.sums_over_reports(frequencies)

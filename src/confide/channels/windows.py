@@ -17,22 +17,30 @@ import numpy as np
 from confide.channels.base import UNIT, Channel, FloatArray, Indices
 
 
-def window_sums(vectors: FloatArray, length: int) -> FloatArray:
+def window_sums(vectors: FloatArray, length: int, margin: int = 0) -> FloatArray:
     """Return the sum over each window of `length` entries, last axis.
+
+    Windows may reach so far beyond both ends: not at all, or by all but one entry.
 
     >>> window_sums(np.array([1.0, 2.0, 4.0, 8.0, 16.0]), 3)
     array([ 7., 14., 28.])
+    >>> window_sums(np.array([1.0, 2.0, 4.0]), 2, margin=1)
+    array([1., 3., 6., 4.])
     """
-    count = vectors.shape[-1] - length + 1
-    padding = -vectors.shape[-1] % length
-    padded = np.concatenate([vectors, np.zeros((*vectors.shape[:-1], padding))], axis=-1)
-    blocks = padded.reshape(*vectors.shape[:-1], -1, length)
-    heads = blocks.cumsum(axis=-1)
-    tails = blocks[..., ::-1].cumsum(axis=-1)[..., ::-1]
+    *ahead, size = vectors.shape
+    blocks, count = -(-size // length), size + 2 * margin - length + 1
+    # Running sums from the left become the answer in place: a new array takes as long as a sum.
+    sums = np.zeros((*ahead, max(blocks * length, count)))
+    sums[..., :size] = vectors
+    heads = sums[..., : blocks * length].reshape(*ahead, blocks, length)
+    asked = -(-(count - margin) // length)  # blocks in which a window begins
+    tails = np.empty((*ahead, asked, length))
+    np.cumsum(heads[..., :asked, ::-1], axis=-1, out=tails[..., ::-1])
+    np.cumsum(heads, axis=-1, out=heads)
     tails[..., 0] = 0.0  # a window that is a whole block has it as its head
-    flat = padded.shape
-    sums: FloatArray = tails.reshape(flat)[..., :count] + heads.reshape(flat)[..., length - 1 : length - 1 + count]
-    return sums
+    found: FloatArray = sums[..., length - 1 - margin :][..., :count]
+    found[..., margin:] += tails.reshape(*ahead, -1)[..., : count - margin]
+    return found
 
 
 @dataclass(frozen=True, repr=False)
@@ -67,16 +75,16 @@ class SquareWaveChannel(Channel):
 
     def times(self, side: int, vectors: FloatArray) -> FloatArray:
         if self.width == 0:
-            sums = vectors
+            sums = vectors.copy()
         elif self.is_ring:
             wrapped = np.concatenate([vectors[..., -self.width :], vectors, vectors[..., : self.width]], axis=-1)
             sums = window_sums(wrapped, 2 * self.width + 1)
         else:
             # Outputs reach beyond the values by a width at either end; windows at the outermost ones by two.
-            beyond = np.zeros((*vectors.shape[:-1], 2 * self.width if side == 0 else 0))
-            sums = window_sums(np.concatenate([beyond, vectors, beyond], axis=-1), 2 * self.width + 1)
-        product: FloatArray = (self.near - self.far) * sums + self.far * vectors.sum(axis=-1, keepdims=True)
-        return product
+            sums = window_sums(vectors, 2 * self.width + 1, 2 * self.width if side == 0 else 0)
+        sums *= self.near - self.far  # in place: a new array would take as long as the sums
+        sums += self.far * vectors.sum(axis=-1, keepdims=True)
+        return sums
 
     def error(self, side: int, given: FloatArray, product: FloatArray) -> FloatArray:  # noqa: ARG002 (one signature)
         # A window adds at most 2 width + 1 terms; the total is summed in pairs, as for k-RR.

@@ -109,6 +109,13 @@ class Fit(Shown):
         What the test would have seen; empty for a bad fit.
     obstacle
         Why nothing can be tested, if the reason is not power.
+
+    Examples
+    --------
+    >>> import confide as cf
+    >>> found = cf.fit(cf.tally([50], counts=[5000]), cf.TruncatedGeometric(cf.Integers(0, 99), epsilon=0.05))
+    >>> print(found.verdict)
+    does not fit
     """
 
     verdict: FitVerdict

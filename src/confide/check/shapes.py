@@ -32,11 +32,11 @@ from confide.values import Alphabet, LineGeometry
 from confide.values.checks import as_floats, require_kinds
 from confide.values.wording import label_value, listed
 
-SHAPE_IN_DOUBT = "These answers hold only as far as the distribution has the shape, and the reports speak against it."
+SHAPE_IN_DOUBT = "These answers assume the shape, and the reports contradict it."
 """Remark beside intervals under a shape that the reports speak against."""
 
 AFTERWARDS = (
-    "chosen afterwards, for no survey declares it: intervals hold as stated only if nobody looked at the reports first"
+    "chosen afterwards, not declared in the survey: intervals are valid only if nobody looked at the reports first"
 )
 """Remark beside a shape that comes from an option."""
 
@@ -97,18 +97,18 @@ class ShapeFit:
         if self.verdict is FitVerdict.FITS_POORLY:
             return f"These reports speak against the {said} {self.shape}."
         if self.obstacle:
-            return f"Whether the {said} {self.shape} holds cannot be tested here."
+            return f"The {said} {self.shape} cannot be tested here."
         if self.verdict is FitVerdict.FITS:
-            return f"These reports go with the {said} {self.shape} (p = {self.p_value:.2g})."
-        return f"Nothing speaks against the {said} {self.shape} (p = {self.p_value:.2g}), but the reports tell little."
+            return f"These reports are consistent with the {said} {self.shape} (p = {self.p_value:.2g})."
+        return f"Nothing speaks against the {said} {self.shape} (p = {self.p_value:.2g}), but the test is weak here."
 
     @property
     def details(self) -> tuple[str, ...]:
         """Sentences after the headline: how bad, or what would have shown."""
         if self.is_bad:
             worse = (
-                f"Its best distribution explains them by {self.fall:.1f} nats less than the best of any shape; where "
-                f"the shape holds that happens by chance in {rarity(self.p_value)} surveys."
+                f"The log-likelihood of its best distribution is {self.fall:.1f} nats below that of any shape. If the "
+                f"shape is right, that happens by chance in {rarity(self.p_value)} surveys."
             )
             chance = (CHANCE,) if self.verdict is FitVerdict.FITS_POORLY else ()
             return (worse, *chance, SHAPE_IN_DOUBT)
@@ -117,7 +117,7 @@ class ShapeFit:
         if not self.sights:
             return ()
         told = listed([f"in {one.power:.0%} of surveys with {one.alternative}" for one in self.sights])
-        return (f"That the shape is wrong would show {told}.",)
+        return (f"A wrong shape would show {told}.",)
 
     def __str__(self) -> str:
         return " ".join([self.headline, *self.details])

@@ -20,6 +20,7 @@ from confide.cli.usage import (
     as_count,
     check_outputs,
     option,
+    refusal,
     split_names,
 )
 from confide.data.files import CountsFile
@@ -41,13 +42,13 @@ EXAMPLES = {
         "confide serve survey.toml --allow-origin https://example.org",
     ),
     "send": (
-        "confide send survey.toml values.csv --to http://127.0.0.1:8000",
-        "confide send survey.toml values.csv --to http://host --invitation codes.txt",
-        "confide send survey.toml people.csv --to http://host --secret-column key",
+        "confide send survey.toml values.csv http://127.0.0.1:8000",
+        "confide send survey.toml values.csv http://host --invitation codes.txt",
+        "confide send survey.toml people.csv http://host --secret-column key",
     ),
     "pull": (
         "confide pull http://127.0.0.1:8000 -o counts.parquet",
-        "confide pull http://127.0.0.1:8000 --by town,day -o counts.parquet",
+        "confide pull http://host survey.toml --by town,day -o counts.parquet",
     ),
 }
 
@@ -55,32 +56,50 @@ STORE = "confide.db"
 TOKEN = "CONFIDE_TOKEN"  # noqa: S105 - the name of a variable
 
 
-HOST = "127.0.0.1"
+class Place(NamedTuple):
+    """Where to listen; without a port at the usual one."""
+
+    host: str = "127.0.0.1"
+    port: int | None = None
+
+
+def as_place(typed: str) -> Place:
+    """Return a typed address: a host, a port, or both.
+
+    >>> as_place("0.0.0.0:8080"), as_place("8080")
+    (Place(host='0.0.0.0', port=8080), Place(host='127.0.0.1', port=8080))
+    """
+    text = typed.strip()
+    # A host of IPv6 has colons of its own: before a port it stands in brackets.
+    found = re.fullmatch(r"(?:\[(.+)\]|([^:]*)):(\d{1,5})|(\d{1,5})", text)
+    if found is not None:
+        bracketed, host, port, alone = found.groups()
+        return Place(bracketed or host or Place().host, int(port or alone))
+    if not text.strip("[]"):  # which would listen everywhere
+        raise refusal(typed, "an address is needed, such as 127.0.0.1:8080, 0.0.0.0 or 8080")
+    return Place(text.strip("[]"))
+
 
 ServedSurveys = Annotated[list[Path] | None, argument("Surveys to add to those in the store.", "SURVEY...")]
-Host = Annotated[str, option("Where to listen.", "HOST", show_default=True)]
 StorePath = Annotated[
     str, option("A file, for SQLite, or postgresql://... for PostgreSQL.", "STORE", "--store", show_default=True)
 ]
-TokenFile = Annotated[Path | None, option(f"A file that holds the token. [default: the variable {TOKEN}]", "FILE")]
 
 
-def serve(  # noqa: PLR0913 - one argument an option
+def serve(
     surveys: ServedSurveys = None,
     *,
     store: StorePath = STORE,
-    host: Host = HOST,
-    port: Annotated[int, option("0 for any that is free.", "PORT", show_default=True)] = 8000,
+    bind: Annotated[
+        Place | None,
+        option("Where to listen; port 0 is any free one. [default: 127.0.0.1:8000]", "HOST:PORT", parser=as_place),
+    ] = None,
     upload: Annotated[
         str, option("Who may send reports of new surveys.", "open|token|invited", show_default=True)
     ] = "open",
     allow_origin: Annotated[
         list[str] | None, option("A web site whose pages may send, such as https://example.org.", "ORIGIN")
     ] = None,
-    window: Annotated[
-        int | None, option("How many days back a report may be of; the store keeps it. [default: 7]", "DAYS")
-    ] = None,
-    most_a_second: Annotated[int, option("Batches accepted per second; 0 for no limit.", "N", show_default=True)] = 0,
     simulate: Annotated[
         int | None, option("Let this many simulated devices answer, into a temporary store.", "N", parser=as_count)
     ] = None,
@@ -94,49 +113,35 @@ def serve(  # noqa: PLR0913 - one argument an option
 
     check_choice("--upload", upload, ADMISSIONS)
     with needs_server(), contextlib.ExitStack() as closing:
+        from confide.collector.service import Settings
+
         if simulate is not None:
             folder = closing.enter_context(tempfile.TemporaryDirectory(prefix="confide-"))
             store = str(Path(folder) / STORE) if store == STORE else store
-        settings = _settings(allow_origin, most_a_second)
-        _serve(surveys or [], store, (host, port), settings, _Kept(upload, window, simulate))
+        for origin in allow_origin or ():
+            if "://" not in origin or origin.rstrip("/") != origin or "*" in origin:
+                raise InvalidParameterError(f"--allow-origin takes a site such as https://example.org; got {origin!r}.")
+        settings = Settings(origins=tuple(allow_origin or ()))
+        _serve(surveys or [], store, bind or Place(), settings, upload, simulate)
 
 
-def _settings(origins: list[str] | None, most_a_second: int) -> Settings:
-    from confide.collector.service import Settings
-
-    if most_a_second < 0:
-        raise InvalidParameterError(f"--most-a-second takes a number from 0; got {most_a_second:,}.")
-    for origin in origins or ():
-        if "://" not in origin or origin.rstrip("/") != origin or "*" in origin:
-            raise InvalidParameterError(f"--allow-origin takes a site such as https://example.org; got {origin!r}.")
-    return Settings(most_a_second=most_a_second, origins=tuple(origins or ()))
-
-
-class _Kept(NamedTuple):
-    """What a served store is told: tokens, days, simulated people."""
-
-    upload: str
-    window: int | None
-    people: int | None
-
-
-def _serve(paths: list[Path], url: str, place: tuple[str, int], settings: Settings, kept: _Kept) -> None:
+def _serve(paths: list[Path], url: str, place: Place, settings: Settings, upload: str, people: int | None) -> None:
     from confide.collector.client import simulate, simulated_survey
     from confide.collector.serving import address_of, bind, run
     from confide.collector.stores import first_token, open_store
     from confide.studio.serving import Studio
+    from confide.studio.sharing import Links
 
-    people = kept.people
     contracts = [load_survey(path) for path in paths] or ([] if people is None else [simulated_survey()])
     if not contracts and not url.startswith("postgres") and not Path(url).is_file():
         raise InvalidParameterError("Name a survey to serve, or try: confide serve --simulate 10000")
-    listening = bind(*place)  # first: a token that is made and never shown would be lost for good
+    # First: a token that is made and never shown would be lost for good.
+    listening = bind(place.host, 8000 if place.port is None else place.port)
     opened = open_store(url)
+    # Before anything is written: one process alone may serve a SQLite file.
     opened.hold()
-    if kept.window is not None:
-        opened.set_window(kept.window)
     for contract in contracts:
-        opened.add_survey(contract, kept.upload, is_simulated=people is not None)
+        opened.add_survey(contract, upload, is_simulated=people is not None)
     # Those of the store are served in any case.
     contracts = contracts or [one.survey for one in opened.surveys()]
     token = first_token(opened)
@@ -157,7 +162,7 @@ def _serve(paths: list[Path], url: str, place: tuple[str, int], settings: Settin
             done = simulate(address, contracts[0], people or 0, tell)
         say(f"{counted(done.accepted, 'simulated report')} counted. Look at {address}/ or pull them; end with Ctrl-C.")
 
-    run(opened, listening, settings, ready, Studio)
+    run(opened, listening, settings, ready, lambda collector: Studio(collector, links=Links.of(listening)))
     say("Ended; all that was accepted is counted.")
 
 
@@ -174,8 +179,8 @@ def without_password(url: str) -> str:
 def send(  # noqa: PLR0913 - one argument an option
     survey: SurveyPath,
     values: Annotated[Path, argument("A file of values, as for privatize.", "VALUES")],
+    to: Annotated[str, argument("The collector.", "URL")],
     *,
-    to: Annotated[str, option("The collector.", "URL", "--to")],
     column: Columns = None,
     force: Force = False,
     invitation: Annotated[
@@ -184,23 +189,24 @@ def send(  # noqa: PLR0913 - one argument an option
     secret_column: Annotated[
         str, option("Permanent noise: the column with each person's secret. Secrets are not sent.", "NAME")
     ] = "",
-    token_file: TokenFile = None,
 ) -> None:
     """Blur values here, and send the reports to a collector.
 
     Values are blurred once. If sending is interrupted, the same command resumes; a batch that arrives twice counts
     once. VALUES.sent records what was sent, and it is not sent again. Columns that the survey declares as groups are
-    sent along, not blurred. With permanent noise the same values may be sent again on another day.
+    sent along, not blurred. With permanent noise the same values may be sent again on another day. A collector that
+    asks for a token finds it in the variable CONFIDE_TOKEN.
     """
     from confide.collector.client import Outbox, receipts_of, require_unsent
     from confide.collector.wire import LIMITS
 
     contract, codes = load_survey(survey), [] if invitation is None else _invitations(invitation)
     _require_secrets(contract, secret_column)
+    # Beside the values, so that the same command finds what it left behind.
     place = values.with_name(values.name + ".outbox")
     check_outputs([place], [survey, values])
     # Held first: sent from two processes at once, everybody would be counted twice.
-    with Outbox.held(place.resolve()), _reaching(to, token_file) as client:
+    with Outbox.held(place.resolve()), _reaching(to) as client:
         _require_admission(client.admission(contract.fingerprint), codes)  # refused before anything is blurred
         waiting = Outbox.open(place, contract, to)
         if waiting is not None:
@@ -208,6 +214,7 @@ def send(  # noqa: PLR0913 - one argument an option
             say(f"Going on with {place}: {already} were sent. {values} is not read again.", stderr=True)
         else:
             require_unsent(values, contract)
+            # An invitation is for one report, so each goes alone.
             size = 1 if codes else LIMITS.batch_size
             options: dict[str, Any] = {"force": force, "secret_column": secret_column}
             waiting, done = Outbox.fill(place, contract, values, column or (), to=to, batch_size=size, **options)
@@ -231,6 +238,7 @@ def _invitations(named: str) -> list[str]:
             f"--invitation takes an invitation such as abcde-fghij-klmno-pqrst, or a file of them; {named!r} is "
             f"neither."
         ) from None
+    # All are looked at before the first is spent.
     strange = next((one for one in found if not re.fullmatch(invitation, one)), None)
     if strange is not None:
         raise InvalidParameterError(f"{named} holds {strange!r}, which is no invitation.")
@@ -256,34 +264,35 @@ def _require_admission(admission: str, codes: list[str]) -> None:
         raise InvalidParameterError(
             "This survey takes one report for each invitation. Name them: --invitation CODE, or a file of them."
         )
+    # A code that is not asked for would be sent for nothing, beside a report that it could be linked to.
     if codes and admission != "invited":
         raise InvalidParameterError("This survey takes no invitations: leave out --invitation.")
 
 
 def pull(
     url: Annotated[str, argument("The collector.", "URL")],
+    survey: Annotated[Path | None, argument("Which survey, where there are several.", "SURVEY")] = None,
     *,
     output: Annotated[Path, option("A .parquet file of counts, or .csv.", "FILE", "--output", "-o", show_default=True)],
-    survey: Annotated[Path | None, option("Which survey, where there are several.", "SURVEY")] = None,
     by: Annotated[list[str] | None, option("Count groups by themselves: those of the survey, day.", "NAMES")] = None,
-    token_file: TokenFile = None,
 ) -> None:
-    """Get a collector's counts as a file for estimate and merge."""
+    """Get a collector's counts as a file for estimate and merge.
+
+    The variable CONFIDE_TOKEN has the token, which confide serve printed or confide curate made.
+    """
     check_outputs([output], [survey])
-    counts = pull_counts(url, None if survey is None else load_survey(survey), split_names("--by", by), token_file)
+    counts = pull_counts(url, None if survey is None else load_survey(survey), split_names("--by", by))
     write_counts_file(output, counts)
     rows = counts.heading.rows
     say(f"Wrote the counts of {counted(rows.accepted, 'report')} to {output}.")
     show_pairs([("Survey", counts.heading.survey.title), ("Came", str(rows).replace("rows", "reports"))])
 
 
-def pull_counts(
-    url: str, survey: Survey | None, by: tuple[str, ...] = (), token_file: Path | None = None
-) -> CountsFile:
+def pull_counts(url: str, survey: Survey | None, by: tuple[str, ...] = ()) -> CountsFile:
     """Return the counts of a collector's survey, or of its only one."""
     from confide.collector.client import CollectorError
 
-    with _reaching(url, token_file) as client:
+    with _reaching(url) as client:
         if survey is not None:
             return client.counts(survey.fingerprint, by)
         try:
@@ -291,38 +300,30 @@ def pull_counts(
         except CollectorError as error:
             if error.code != "bad-token":
                 raise
-            said = f"{error} If the token is for one survey alone, name it: --survey."
+            said = f"{error} If the token is for one survey alone, name it behind the URL."
             raise CollectorError(said, error.status, error.code) from None
         if len(known) == 1:
             return client.counts(known[0]["survey"], by)
     titles = ", ".join(repr(one["title"]) for one in known[:5])
-    raise InvalidParameterError(f"The collector has {counted(len(known), 'survey')}: {titles}. Name one: --survey.")
+    raise InvalidParameterError(
+        f"The collector has {counted(len(known), 'survey')}: {titles}. Name one behind the URL."
+    )
 
 
 @contextlib.contextmanager
-def _reaching(url: str, token_file: Path | None) -> Iterator[Client]:
+def _reaching(url: str) -> Iterator[Client]:
     """Reach a collector; say when that takes long or needs a token."""
     from confide.collector.client import Client, CollectorError
 
-    with Client(url, _token(token_file), tell=lambda text: say(text, stderr=True)) as client:
+    token = os.environ.get(TOKEN, "").strip() or None
+    with Client(url, token, tell=lambda text: say(text, stderr=True)) as client:
         try:
             yield client
         except CollectorError as error:
             if error.code != "no-token":
                 raise
-            said = f"This needs a token. Set the variable {TOKEN} to it; send and pull also take a file, --token-file."
+            said = f"This needs a token. Set the variable {TOKEN} to it."
             raise CollectorError(said, error.status, error.code) from None
-
-
-def _token(path: Path | None) -> str | None:
-    if path is None:
-        return os.environ.get(TOKEN, "").strip() or None
-    try:
-        return path.read_text(encoding="utf-8").strip()
-    except UnicodeDecodeError:
-        raise InvalidParameterError(f"The token's file {str(path)!r} holds no text. Is it the right one?") from None
-    except OSError as error:
-        raise InvalidParameterError(f"The token's file {str(path)!r} cannot be read: {error.strerror}.") from None
 
 
 @contextlib.contextmanager

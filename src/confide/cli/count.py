@@ -24,9 +24,12 @@ from confide.cli.usage import (
     warn_over_limit,
 )
 from confide.data.counting import (
+    DIALECTS,
     ENGINES,
     Request,
     head,
+    histogram_of,
+    in_dialect,
     merge_files,
     name_source,
     open_ledger,
@@ -34,13 +37,14 @@ from confide.data.counting import (
     refuse_rejects,
 )
 from confide.data.counting.sources import expand, search
-from confide.data.files import Account, Heading, name_columns, write_counts, write_rejects
+from confide.data.files import Account, Heading, name_columns, save_counts, write_counts, write_rejects
 from confide.data.files.counts_files import Sums, refuse_unmet
 from confide.data.files.reading import read_totals
 from confide.data.files.sheets import first_few
 from confide.errors import InvalidParameterError
+from confide.evidence.counts import Counts
 from confide.present.summary import describe_noise, describe_weighting
-from confide.surveys.survey import load_survey
+from confide.surveys.survey import Survey, load_survey
 from confide.values.wording import counted, listed
 
 EXAMPLES = {
@@ -48,11 +52,11 @@ EXAMPLES = {
         "confide count survey.toml reports.csv -o counts.parquet",
         "confide count survey.toml 'days/*.parquet' --by city,week -o counts.parquet",
         "zcat reports.csv.gz | confide count survey.toml - -o counts.parquet",
-        "confide count survey.toml --engine sql",
+        "confide count survey.toml --engine bigquery",
     ),
     "merge": (
         "confide merge north.parquet south.parquet -o country.parquet",
-        "confide merge 'days/*.parquet' --strict -o week.parquet",
+        "confide merge 'days/*.parquet' -o week.parquet",
         "confide merge careful.parquet trusting.parquet --pool -o all.parquet",
     ),
 }
@@ -101,8 +105,8 @@ def count(  # noqa: PLR0913 - one argument an option
     engine: Annotated[
         str,
         option(
-            "Count here or on Spark; sql prints the query and does nothing else.",
-            "|".join([*ENGINES, "sql"]),
+            "Count here or on Spark. The others print the query for a warehouse, and do nothing else.",
+            "|".join([*ENGINES, "sql", *DIALECTS]),
             show_default=True,
         ),
     ] = "duckdb",
@@ -122,7 +126,8 @@ def count(  # noqa: PLR0913 - one argument an option
 
     Unusable rows are left out and named; --strict makes them an error. Only the report, its count and the columns of
     --by get into the output. A column called 'count' says how often a row's report was seen. The command refuses files
-    of another survey, files that changed since they were written, and copies of a file.
+    of another survey, files that changed since they were written, and copies of a file. A JSON list of numbers is a
+    histogram: how often each possible report was seen, in order, as a secure sum gives it.
     """
     contract, paths = load_survey(survey), reports or []
     alphabet, keys = contract.mechanism.report_alphabet, split_names("--by", by)
@@ -130,12 +135,16 @@ def count(  # noqa: PLR0913 - one argument an option
     known = {} if totals is None else read_totals(totals)
     request = Request(alphabet, tuple(column or ()), keys, **design, margins=tuple(known))
     _refuse_design(design | {"totals": known}, engine, output)
-    if engine == "sql":
-        say_exactly(plan_query(paths, request).explained_text)
+    # Before any file is looked for: the query may be for a warehouse that this machine cannot reach.
+    if engine in ("sql", *DIALECTS):
+        say_exactly(in_dialect(plan_query(paths, request).explained_text, engine))
         return
     if not paths or output is None:
         raise InvalidParameterError("Name the reports to count, and with -o the file to write the counts to.")
     check_outputs([output, rejects], [survey, *filter(None, [totals]), *map(Path, search(paths).files)])
+    if len(paths) == 1 and (seen := histogram_of(paths[0], contract)) is not None:
+        _count_histogram(paths[0], seen, contract, output, request, as_json=as_json)
+        return
     # Refuses names that groups cannot have, before any work is done.
     Heading((contract,), request.by, Account(), **design, totals=known)
     ledgers = open_ledger(paths, request, engine, contract, allow_copies=allow_copies)
@@ -148,12 +157,14 @@ def count(  # noqa: PLR0913 - one argument an option
         account.require_any(request.alphabet)
         heading, unknown = head(ledger, contract, request, account, known), ledger.traces.notes(ledger.report_names)
         groups = Counter[tuple[Any, ...]]()
+        # Batches pass once, so groups are noted on their way into the file.
         sums = write_counts(output, _watch(ledger.batches(), heading, groups), heading)
         columns, notes = ledger.report_names, ledger.notes
         left_out = "" if rejects is None else f": see {rejects}"
         if rejects is None and account.total_rejected:
             listing = replace(account, first=first_few(ledger.rejects())).listing
             left_out = f":\n{listing}\nKeep them all with --rejects rejects.csv."
+    # Of the columns that were watched, the groups come first and strata and clusters behind them.
     drawn = {key[len(request.by) :] for key in groups}
     _summarize(heading, sums, len({key[: len(request.by)] for key in groups}), drawn, output, unknown, as_json=as_json)
     for note in notes:
@@ -164,18 +175,32 @@ def count(  # noqa: PLR0913 - one argument an option
         grouped = " confide estimate takes its groups together." if request.by else ""
         lost = "neither the survey nor how the reports were made"
         warn(f"{output} is CSV, and such counts carry {lost}.{grouped} Write .parquet, which carries all that.")
+    # Last, where nobody overlooks it: counts of true values would look like any others.
     warn_of_values(columns, account.source, contract)
     if account.total_rejected:
         were = "was" if account.total_rejected == 1 else "were"
         warn(f"{counted(account.total_rejected, 'row')} {were} left out ({account.reasons}){left_out}")
 
 
+def _count_histogram(
+    path: str, seen: Counts, contract: Survey, output: Path, request: Request, *, as_json: bool
+) -> None:
+    """Write the counts of a histogram, which has neither groups nor weights."""
+    if request.by or request.weights or request.strata or request.clusters or request.margins:
+        raise InvalidParameterError(f"{path} is a histogram of all reports: it has no groups and no weights.")
+    save_counts(output, seen, contract)
+    if as_json:
+        show_json({"reports": int(seen.total), "distinct": len(seen.counts), "output": str(output)})
+    else:
+        show_pairs([("Reports", f"{int(seen.total):,}, from a histogram"), ("Counts", str(output))])
+
+
 def _refuse_design(design: dict[str, Any], engine: str, output: Path | None) -> None:
     """Refuse weights, strata and clusters where their sums have no place."""
     given = [f"--{name}" for name, column in design.items() if column]
-    if given and engine == "sql":
+    if given and engine in ("sql", *DIALECTS):
         raise InvalidParameterError(
-            f"--engine sql prints a query that counts, without {given[0]}. Leave out one of the two."
+            f"--engine {engine} prints a query that counts, without {given[0]}. Leave out one of the two."
         )
     if given and output is not None and not str(output).lower().endswith(".parquet"):
         raise InvalidParameterError(f"{output} should end in .parquet: {given[0]} needs sums that CSV would lose.")
@@ -229,6 +254,7 @@ def _summarize(  # noqa: PLR0913 - what a count tells
             }
         )
         return
+    # Words beside counts on standard output would end up in the file they are piped into.
     is_piped = str(output) == "-"
     say(f"Counted {counted(sums.people, 'report')} into {'standard output' if is_piped else output}.", stderr=is_piped)
     several = "pairs of a group and a report" if heading.by or heading.design else "different reports"
@@ -282,19 +308,12 @@ def merge(
         ),
     ] = False,
     totals: Totals = None,
-    strict: Annotated[
-        bool,
-        option(
-            "Exit with code 4 if there are more files than the survey's [limits] allow reports of one person.",
-            "",
-            "--strict",
-        ),
-    ] = False,
 ) -> None:
     """Add up files of counts.
 
     The files should hold different people: shards, towns, machines. If one person reported in several of them, as on
-    several days, the privacy loss of that person adds up, and the reports are not independent.
+    several days, the privacy loss of that person adds up, and the reports are not independent. More files than the
+    survey's [limits] allow reports of one person are warned of.
 
     With --totals, groups become classes of the population: their counts are added up, and raked.
 
@@ -303,13 +322,14 @@ def merge(
     """
     if output.suffix.lower() != ".parquet":
         raise InvalidParameterError(f"{output} should end in .parquet, which carries the survey along.")
+    # A URL would pass for a pattern of files, and the error would be that none matches.
     url = next((one for one in counts if "://" in one), None)
     if url is not None:
         raise InvalidParameterError(f"{url} is no file. Get its counts first: confide pull {url} -o counts.parquet")
     files = [file for one in counts for file in expand(one)]
     check_outputs([output], [Path(file) for file in files])
     known = None if totals is None else read_totals(totals)
-    heading = merge_files(counts, output, is_pool=pool, allow_copies=allow_copies, strict=strict, totals=known)
+    heading = merge_files(counts, output, is_pool=pool, allow_copies=allow_copies, totals=known)
     warn_over_limit(heading)
     warn_of_mixture(heading.origin(heading.rows.people))
     say(f"Merged {counted(len(files), 'file')} of counts into {output}.")

@@ -22,30 +22,33 @@ if TYPE_CHECKING:
 
 EXAMPLES = (
     "confide curate confide.db",
-    "confide curate confide.db --token read --name alice",
+    "confide curate confide.db --token read:alice",
     "confide curate confide.db --revoke alice",
-    "confide curate confide.db --survey survey.toml --invite 500 -o codes.txt",
-    "confide curate confide.db --survey survey.toml --close",
+    "confide curate confide.db survey.toml --invite 500 -o codes.txt",
+    "confide curate confide.db survey.toml --upload closed",
     "confide curate confide.db --window 30",
     "confide curate confide.db --window 2026-11-16",
 )
 
 
-def curate(  # noqa: C901, PLR0912, PLR0913 - one argument an option
+def curate(  # noqa: C901, PLR0913 - one argument an option
     store: Annotated[str, argument("The collector's store, as for serve.", "STORE")] = STORE,
-    *,
-    token: Annotated[str | None, option("Make a token, and show it once.", "upload|read|administer")] = None,
-    name: Annotated[str, option("What the token is called.", "NAME")] = "",
-    revoke: Annotated[str | None, option("Revoke the token of this name.", "NAME")] = None,
     survey: Annotated[
-        str | None, option("The survey that is meant; a token is then for it alone.", "SURVEY|FINGERPRINT")
+        str | None, argument("The survey that is meant, or its fingerprint; a token is then for it alone.", "SURVEY")
     ] = None,
+    *,
+    token: Annotated[
+        str | None,
+        option("Make a token, and show it once; what it is called may follow.", "upload|read|administer[:NAME]"),
+    ] = None,
+    revoke: Annotated[str | None, option("Revoke the token of this name.", "NAME")] = None,
     invite: Annotated[
         int | None, option("Make invitations for one report each, into -o.", "N", parser=as_count)
     ] = None,
     output: Annotated[Path | None, option("Where invitations go, one a line.", "FILE", "--output", "-o")] = None,
-    upload: Annotated[str | None, option("Who may send from now on.", "open|token|invited")] = None,
-    close: Annotated[bool, option("Accept no more reports of the survey, for good.", "", "--close")] = False,
+    upload: Annotated[
+        str | None, option("Who may send from now on; closed is nobody, for good.", "open|token|invited|closed")
+    ] = None,
     window: Annotated[
         str | None,
         option(
@@ -62,43 +65,44 @@ def curate(  # noqa: C901, PLR0912, PLR0913 - one argument an option
     """
     from confide.collector.stores import ADMISSIONS, make_invitations, make_token, open_store
 
-    if (invite is not None and (output is None or survey is None)) or ((close or upload) and survey is None):
-        raise InvalidParameterError("--invite, --upload and --close need --survey, and --invite a file with -o.")
+    if (invite is not None and (output is None or survey is None)) or (upload and survey is None):
+        raise InvalidParameterError("--invite and --upload need a SURVEY behind STORE, and --invite a file with -o.")
     if upload is not None:
-        check_choice("--upload", upload, ADMISSIONS)
-    if name and token is None:
-        raise InvalidParameterError("--name names a token that is made: add --token ROLE.")
+        check_choice("--upload", upload, (*ADMISSIONS, "closed"))
     if invite is not None and invite < 1:
         raise InvalidParameterError(f"--invite takes a number from 1; got {invite:,}.")
+    # SQLite makes a file that is not there: a mistyped name would begin an empty store.
     _require_store(store)
     meant = survey
     if survey is not None and (Path(survey).exists() or re.fullmatch("[0-9a-f]{32}", survey) is None):
         meant = load_survey(Path(survey)).fingerprint  # a survey goes by its fingerprint, or by its file
     with needs_server(), contextlib.closing(open_store(store)) as opened:
+        # Looked up in the store and not taken as it was typed: nobody closes a survey that is none.
         found = next((one for one in opened.surveys() if one.fingerprint == meant), None)
         if found is None and meant is not None:
             raise InvalidParameterError(f"The store has no survey {meant}. Serve it first.")
         fingerprint = "" if found is None else found.fingerprint
         if token is not None:
-            called, secret = make_token(opened, token, name, fingerprint)
-            show_pairs([("Token", secret), ("Name", called), ("Allows", token)])
+            role, _, name = token.partition(":")
+            called, secret = make_token(opened, role, name, fingerprint)
+            show_pairs([("Token", secret), ("Name", called), ("Allows", role)])
         if revoke is not None:
             opened.revoke(revoke)
             say(f"Revoked {revoke}.")
         if invite is not None and output is not None and found is not None:
-            check_outputs([output], [])
+            check_outputs([output], [Path(store), None if survey is None else Path(survey)])
             with whole_file(output, mode=0o600) as stream:
                 stream.write("".join(f"{code}\n" for code in make_invitations(opened, found.number, invite)).encode())
             say(f"Wrote {counted(invite, 'invitation')} to {output}; each is for one report.")
-        if upload is not None:
-            opened.admit(fingerprint, upload)
-            say(f"Uploads to {fingerprint}: {upload}.")
-        if close:
+        if upload == "closed":
             opened.close_survey(fingerprint)
             say(f"Closed {fingerprint}.")
+        elif upload is not None:
+            opened.admit(fingerprint, upload)
+            say(f"Uploads to {fingerprint}: {upload}.")
         if window is not None:
             _set_days(opened, window)
-        if not any((token, revoke, invite, upload, close, window is not None)):
+        if not any((token, revoke, invite, upload, window is not None)):
             _list_store(opened)
 
 
@@ -112,7 +116,7 @@ def _require_store(store: str) -> None:
         if stream.read(16) != b"SQLite format 3\0":
             raise InvalidParameterError(
                 f"{store} is no store of a collector. Name the one that confide serve was given, such as {STORE}; a "
-                f"survey is named by --survey."
+                f"survey is named behind it."
             )
 
 
@@ -129,6 +133,7 @@ def _set_days(opened: Store, window: str) -> None:
             ) from None
         if first > _today():
             raise InvalidParameterError(f"--window takes a day up to today, {_today()}; got {first}.")
+        # The day is read before it moves: whatever lay before it has no batch ids any more.
         before = opened.horizon()
         opened.forget(first)
         if first.toordinal() < before:

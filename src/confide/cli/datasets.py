@@ -6,31 +6,27 @@ from pathlib import Path
 from typing import Annotated
 
 from confide.cli.terminal import say, say_exactly, show_pairs
-from confide.cli.usage import argument, option
+from confide.cli.usage import argument
 from confide.data import datasets as bundled
 from confide.data.datasets import Dataset
 from confide.data.files import write_values
-from confide.errors import InvalidParameterError
 from confide.estimates.explanations import describe_alphabet
 
 EXAMPLES = (
     "confide datasets",
-    "confide datasets adult_ages --export values.csv",
-    "confide datasets manhattan --export checkins.csv",
+    "confide datasets adult_ages values.csv",
+    "confide datasets manhattan checkins.csv",
 )
 
 
 def datasets(
     name: Annotated[str | None, argument("The dataset to describe.", "NAME")] = None,
-    *,
     export: Annotated[
-        Path | None, option("Write it as CSV, one value a person; - for standard output.", "FILE")
+        Path | None, argument("Write it as CSV, one value a person; - for standard output.", "FILE")
     ] = None,
 ) -> None:
     """List the bundled datasets, or describe and export one."""
     if name is None:
-        if export is not None:
-            raise InvalidParameterError("--export needs the NAME of a dataset.")
         _list_all()
         return
     dataset = bundled.load(name)
@@ -45,7 +41,7 @@ def _list_all() -> None:
     show_pairs([(one.name, f"{one.title}: {one.total:,} people ({one.licence})") for one in known])
     say()
     say("More about one:  confide datasets NAME")
-    say("As a file:       confide datasets NAME --export values.csv")
+    say("As a file:       confide datasets NAME values.csv")
 
 
 def _describe(dataset: Dataset, export: Path | None) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 from confide.cli.terminal import console, progress, say, say_exactly, warn
-from confide.cli.usage import option
+from confide.cli.usage import argument
 from confide.data.datasets import Dataset, adult_ages
 from confide.data.files import check_writable, write_text
 from confide.errors import MissingExtraError
@@ -26,7 +26,7 @@ from confide.values.distances import emd, total_variation
 from confide.values.queries import as_weights
 from confide.values.wording import plural, with_unit
 
-EXAMPLES = ("confide demo", "confide demo --output ages.html")
+EXAMPLES = ("confide demo", "confide demo ages.html")
 
 SEED = 7
 METHODS: tuple[Method, ...] = (Stacked(), IBU(delta=0.01), Inversion("normalize"), Inversion("project"))
@@ -34,8 +34,7 @@ QUESTION = "age >= 65"
 
 
 def demo(
-    *,
-    output: Annotated[Path, option("Where to write the page.", "FILE", "--output", "-o", show_default=True)] = Path(
+    output: Annotated[Path, argument("Where to write the page.", "PAGE", show_default=True)] = Path(
         "confide-demo.html"
     ),
 ) -> None:
@@ -60,6 +59,7 @@ def demo(
         best = outcomes[0].estimate
         band, answer = best.interval(), best.query(QUESTION)
     # The page comes before the first word: whoever reads one line of the output has it all the same.
+    # The page needs matplotlib, which is an extra; the demo is worth showing without it.
     is_drawn = True
     try:
         with progress("Drawing the page", is_noted=True):
@@ -77,7 +77,7 @@ def demo(
     say("Then do it yourself:" if shutil.which("confide") else "Then do it yourself, after: . .venv/bin/activate")
     for command in (
         "confide init                                                 # a survey to edit",
-        "confide datasets adult_ages --export values.csv              # values to try it on",
+        "confide datasets adult_ages values.csv                       # values to try it on",
         "confide privatize survey.toml values.csv -o reports.csv      # what devices do",
         "confide estimate survey.toml reports.csv --truth values.csv  # what you do",
     ):
@@ -95,6 +95,7 @@ def _summarise(survey: Survey, people: Dataset, counts: Counts, outcomes: list[O
         varied = "" if outcome.total_variation is None else f"{outcome.total_variation:.3f}"
         steps = f"{one.iterations:,}" if one.iterations else "none"
         rows.append([one.method.name, moved, varied, steps, describe_seconds(one.seconds)])
+    # In the order of METHODS: the default, IBU, and the two ways to repair inversion.
     best, _, *inversions = [outcome.emd for outcome in outcomes if outcome.emd is not None]
     words = (
         f"Each report says little about one person. Together they give the distribution of ages to within "

@@ -5,14 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from confide.cli.terminal import console, progress, say, say_exactly, show_json, warn, warn_of
+import typer
+
+from confide.cli.main import ExitCode
+from confide.cli.terminal import give, progress, say, warn, warn_of
 from confide.cli.usage import (
     QUERY,
     AsJson,
     Cell,
     DifferentPeople,
-    ShapeWords,
-    Strict,
     SurveyPath,
     Verbose,
     argument,
@@ -20,17 +21,12 @@ from confide.cli.usage import (
     check_outputs,
     check_queries,
     choose_cells,
-    choose_shape,
-    count_on_cells,
-    end_strictly,
     local_counts,
-    more_of,
     name_reports,
     option,
     outputs_option,
     read_questions,
-    separated,
-    take_named,
+    take_reports,
 )
 from confide.data.counting import ReportInput
 from confide.data.files import (
@@ -41,7 +37,6 @@ from confide.data.files import (
     read_counts,
     read_heading,
     to_json,
-    write_text,
 )
 from confide.errors import DataFileError, InvalidParameterError
 from confide.estimates.diagnosis import diagnose as ask
@@ -49,7 +44,6 @@ from confide.estimates.groups import GroupReports
 from confide.present.diagnoses import summarise_diagnosis
 from confide.present.groups import summarise_group_reports
 from confide.present.summary import caution_fits
-from confide.present.terminal import show_summary
 from confide.surveys.survey import Survey, load_survey
 
 EXAMPLES = (
@@ -73,9 +67,11 @@ def diagnose(  # noqa: PLR0913 - one argument an option
     output: Annotated[list[Path] | None, outputs_option("a .html page or .json")] = None,
     verbose: Verbose = False,
     as_json: AsJson = False,
-    shape: ShapeWords = None,
     different_people: DifferentPeople = False,
-    strict: Strict = False,
+    strict: Annotated[
+        bool,
+        option("Exit with code 8 if the reports fit the survey or its shape poorly.", "", "--strict", panel="Checks"),
+    ] = False,
     cell: Cell = None,
 ) -> None:
     """Check what these reports resolve, and whether more would help.
@@ -95,19 +91,19 @@ def diagnose(  # noqa: PLR0913 - one argument an option
     if contract.alphabet.is_finite:
         contract.alphabet.require_listable()
     check_queries(contract, questions.queries)
-    form = choose_shape(contract, shape or [])
     gathered, grouped = None, None
     if reports is not None and given is not None:
         gathered, grouped = _gather(reports, given, asked_by, contract, different_people=different_people)
+    # Groups are compared with each other before any of them is estimated.
     seen = None if grouped is None else GroupReports(grouped.pools)
     by, empty = ((), 0) if grouped is None else (grouped.heading.by, len(grouped.groups) - len(grouped.pools))
     # Intervals take long past two thousand values: 20,000 took a quarter of a minute.
     if gathered is not None and seen is None and contract.alphabet.is_finite and contract.alphabet.size > 2_000:
         size = f"{contract.alphabet.size:,} values"
-        say(f"Finding what these reports tell among {size}, which may take minutes.", stderr=True)
+        say(f"Finding what these reports resolve among {size}. This may take minutes.", stderr=True)
     with progress("Looking at the mechanism" if gathered is None else "Looking at mechanism and reports"):
         reported = None if gathered is None else gathered.counts
-        diagnosis = ask(reported, contract.mechanism, name=contract.name, shape=form)
+        diagnosis = ask(reported, contract.mechanism, name=contract.name, shape=contract.shape)
         found = [diagnosis.query(one, contract.name) for one in questions.queries]
         record = diagnosis_record(contract, diagnosis, found)
         record |= {"rows": None} if gathered is None else {"rows": gathered.account.record, "origin": gathered.origin}
@@ -116,25 +112,19 @@ def diagnose(  # noqa: PLR0913 - one argument an option
         listed = [] if seen is None else [summarise_group_reports(seen, by, empty)]
         summary = summarise_diagnosis(contract, diagnosis, found, source=source, notes=notes, groups=listed)
         record = summary.open(record)
-        # All are rendered before the first is written, so that a missing package leaves none behind.
         contents = {path: to_json(record) + "\n" for path in outputs}
         for path in (one for one in outputs if one.suffix.lower() == ".html"):
             from confide.present.pages import diagnosis_page
 
             groups = [] if seen is None else [summarise_group_reports(seen, by, 0, is_page=True)]
             contents[path] = diagnosis_page(contract, diagnosis, found, notes, groups=groups)
-    for path, content in contents.items():
-        write_text(path, content)
-    if as_json:
-        show_json(record)
-        if seen is not None and seen.fits.is_bad:
-            warn(seen.fits.headline)
-        warn_of(caution_fits(diagnosis.fit, diagnosis.shape_fit) if seen is None else [])
-    else:
-        show_summary(summary, console(), verbose=verbose, more=more_of("diagnosis", outputs))
-        for path in outputs:
-            say_exactly(f"Wrote {path}")
-    end_strictly(diagnosis.fit, diagnosis.shape_fit, None if seen is None else seen.fits, strict=strict)
+    give("diagnosis", summary, lambda: record, contents, as_json=as_json, verbose=verbose)
+    if as_json and seen is not None and seen.fits.is_bad:
+        warn(seen.fits.headline)
+    warn_of(caution_fits(diagnosis.fit, diagnosis.shape_fit) if as_json and seen is None else [])
+    fits = diagnosis.fit, diagnosis.shape_fit, None if seen is None else seen.fits
+    if strict and any(one is not None and one.is_bad for one in fits):
+        raise typer.Exit(int(ExitCode.POOR_FIT))
 
 
 def _gather(
@@ -144,6 +134,7 @@ def _gather(
     if is_counts_file(reports):
         heading, name = read_heading(reports), name_reports(given)
         heading.require(asked_by, name)
+        # A diagnosis is of one mechanism: a pool has several, and each identifies something else.
         if heading.is_pooled:
             raise InvalidParameterError(f"{name} holds counts of several surveys; diagnose those of one at a time.")
         if heading.by:
@@ -154,5 +145,4 @@ def _gather(
                 raise DataFileError("The counts add up to 0; a diagnosis of groups needs at least one report.")
             rows = counts.heading.rows
             return ReportInput([(counts.merged, contract.mechanism)], rows, str(rows)), counts
-    found = separated(take_named(reports, given, asked_by), is_known=different_people)
-    return count_on_cells(found, asked_by, contract), None
+    return take_reports(reports, given, asked_by, contract, are_different=different_people), None

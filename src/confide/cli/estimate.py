@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.check.answers import GroupFits
 from confide.cli.main import NoAnswerError
-from confide.cli.terminal import console, progress, progress_bar, say, say_exactly, show_json, warn, warn_of
+from confide.cli.terminal import give, progress, progress_bar, say, warn, warn_of
 from confide.cli.usage import (
     DEFAULT,
     QUERY,
@@ -22,8 +22,6 @@ from confide.cli.usage import (
     DifferentPeople,
     Level,
     Questions,
-    ShapeWords,
-    Strict,
     SurveyPath,
     Verbose,
     argument,
@@ -32,20 +30,15 @@ from confide.cli.usage import (
     check_outputs,
     check_queries,
     choose_cells,
-    choose_shape,
-    count_on_cells,
-    end_strictly,
     local_counts,
-    more_of,
     name_reports,
     option,
     outputs_option,
     promise_line,
     read_questions,
     repetition_record,
-    separated,
     split_names,
-    take_named,
+    take_reports,
     warn_over_limit,
 )
 from confide.data import files
@@ -61,7 +54,6 @@ from confide.data.files import (
     read_counts,
     read_values,
     to_json,
-    write_text,
 )
 from confide.errors import InvalidParameterError
 from confide.estimates.changes import Linked, Series
@@ -69,11 +61,12 @@ from confide.estimates.estimate import Estimate, assess_pool
 from confide.estimates.explanations import WHEN_ENDED_EARLY, why_undivided
 from confide.estimates.inference import Interval, Windows, check_level, level_of_each
 from confide.evidence.counts import Counts
+from confide.evidence.shapes import Shape
 from confide.present.changes import summarise_series
 from confide.present.estimates import Findings, complete, summarise_estimate
 from confide.present.groups import summarise_groups
 from confide.present.summary import Summary, caution_fits
-from confide.present.terminal import SMALL, show_summary
+from confide.present.terminal import SMALL
 from confide.solve.methods import METHODS, Method, Stacked, Status
 from confide.surveys.survey import Survey, load_survey
 from confide.theory.likely_subsets import likely_subset
@@ -105,7 +98,10 @@ def estimate(  # noqa: PLR0913, PLR0915 - one argument an option
         ),
     ],
     *,
-    query: Annotated[list[str] | None, option(f"{QUERY}, mean, median, quantile 0.9; repeatable.", "QUERY")] = None,
+    query: Annotated[
+        list[str] | None,
+        option(f"{QUERY}, mean, median, quantile 0.9; repeatable. Lines of a .geojson are drawn on the maps.", "QUERY"),
+    ] = None,
     interval: Annotated[
         Level | None,
         option(
@@ -133,14 +129,17 @@ def estimate(  # noqa: PLR0913, PLR0915 - one argument an option
             panel="Assumptions",
         ),
     ] = DEFAULT,
-    shape: ShapeWords = None,
+    shape: Annotated[
+        list[str] | None,
+        option(
+            'Assume a shape: "falling from 50", "smooth = 3", or "none"; repeatable. [default: the survey\'s]',
+            "WORDS",
+            panel="Assumptions",
+        ),
+    ] = None,
     different_people: DifferentPeople = False,
     truth: Annotated[Path | None, option("True values, to measure the error.", "VALUES", panel="Checks")] = None,
-    strict: Strict = False,
     cell: Cell = None,
-    background: Annotated[
-        Path | None, option("GeoJSON lines to draw on the maps, such as a coast or streets.", "FILE", panel="Maps")
-    ] = None,
     over: Annotated[
         str | None,
         option(
@@ -160,6 +159,7 @@ def estimate(  # noqa: PLR0913, PLR0915 - one argument an option
     for each group, and a test whether it differs from the others; --over follows them over time. A column called
     'count' says how often a row's report was seen.
     """
+    # Messages name what was typed; the counts of a URL are read from a file that goes when the command ends.
     given, reports = reports, local_counts(reports, survey)
     check_choice("--method", method, tuple(METHODS))
     chosen, outputs = METHODS[method], output or []
@@ -168,31 +168,34 @@ def estimate(  # noqa: PLR0913, PLR0915 - one argument an option
     check_formats(outputs, (".csv", ".json", ".html", ".geojson"))
     asked_by = load_survey(survey)
     contract = choose_cells(asked_by, cell)
-    form = choose_shape(contract, shape or [])
-    questions = read_questions(query or [], contract)
+    form = _choose_shape(contract, shape or [])
+    questions = read_questions(query or [], contract, is_drawn=True)
     attributes = contract.alphabet.attributes
     # An attribute that is called so is meant, where there is one.
     everything = "all" in (show or ()) and (attributes is None or "all" not in attributes.names)
     shown = [one for one in show or () if one != "all" or not everything]
     names, crosses = choose_tables(contract, shown)
     beside = paths_beside(outputs, [*zip(names, strict=True), *crosses]) if shown else {}
-    check_outputs([*outputs, *beside], [survey, reports, truth, background, *questions.areas])
+    # Refused before any work: an estimate may take minutes.
+    check_outputs([*outputs, *beside], [survey, reports, truth, *questions.areas])
     if contract.alphabet.is_finite:  # of unbounded values the likely ones are asked, when these are known
         contract.alphabet.require_listable()
         check_queries(contract, questions.queries)
     maps = [path for path in outputs if path.suffix.lower() == ".geojson"]
-    if background is not None or maps:
+    if questions.areas or maps:
         contract.alphabet.corners([0])  # which refuses what lies nowhere on the Earth, before any work is done
-    lines = [line for path in (background, *questions.areas) if path is not None for line in read_lines(path)]
+    # Borders of the areas that are asked for help to find them on the map.
+    lines = [line for path in questions.areas for line in read_lines(path)]
     counted, linked = _read_groups(reports, asked_by, name_reports(given), over, person)
     if counted is not None:
         counted = counted.of_different_people(different_people)
         if counted.heading.by:
             alone: dict[str, object] = {"--truth": truth, "--shape": shape, "--show": shown, "--cell": cell}
-            alone |= {"--interval joint": level.is_joint, "--background": background, "-o .geojson": maps}
+            alone |= {"--interval joint": level.is_joint, "-o .geojson": maps}
             _refuse_for_groups(alone)
+            # None means that single values get no interval: for many groups these take long.
             share = None if interval is None else level.share
-            fits = estimate_each_group(
+            estimate_each_group(
                 counted,
                 contract,
                 chosen,
@@ -205,18 +208,18 @@ def estimate(  # noqa: PLR0913, PLR0915 - one argument an option
                 verbose=verbose,
                 as_json=as_json,
             )
-            end_strictly(fits, strict=strict)
             return
     true_rows = None if truth is None else read_values(truth, contract)
     if true_rows is not None:
         true_rows.account.require_usable("These are the true values. Nothing was written. Correct these rows.")
         true_rows.account.require_any(true_rows.alphabet, "True values")
-    gathered = take_named(reports, given, asked_by)
-    gathered = separated(count_on_cells(gathered, asked_by, contract), is_known=different_people)
+    gathered = take_reports(reports, given, asked_by, contract, are_different=different_people)
+    # The truth is laid out over the values of the estimate, which of unbounded values are known only now.
     known = None if true_rows is None else _true_distribution(true_rows, contract, gathered.counts)
     with progress(_announced(chosen.name, contract.mechanism.alphabet)) as monitor:
         outcome = assess_pool(gathered.pool, chosen, shape=form, truth=known, monitor=monitor)
     answer = outcome.estimate
+    # Fit and shape are computed when first asked for; here, so that the progress says what takes the time.
     with progress("Testing the fit"):
         fits_of_this = answer.fit, answer.shape_fit
     with progress("Finding intervals"):
@@ -239,26 +242,43 @@ def estimate(  # noqa: PLR0913, PLR0915 - one argument an option
         **found,
         **tables,
     )
-    # All are rendered before the first is written, so that a missing package leaves none behind.
-    contents = {path: render(path, finding, gathered, heading) for path in outputs}
+    summary = summarise_estimate(finding)
+    record = partial(record_of, finding, gathered, heading, summary)
+    contents = {path: render(path, finding, gathered, record) for path in outputs}
     contents |= tables_beside(outputs, finding) if shown else {}
-    for path, content in contents.items():
-        write_text(path, content)
     rows = {"rows": gathered.account.record, "truth_rows": None if account is None else account.record}
-    if as_json:
-        show_json(record_of(finding, gathered, heading) | rows)
-    else:
-        summary = summarise_estimate(finding)
-        show_summary(summary, console(), everything=everything, verbose=verbose, more=more_of("estimate", outputs))
-        for path in contents:
-            say_exactly(f"Wrote {path}")
-        note = describe_left_out(answer.alphabet) if maps else ""
-        if note:
-            say(note)
+    give(
+        "estimate",
+        summary,
+        lambda: record() | rows,
+        contents,
+        as_json=as_json,
+        verbose=verbose,
+        everything=everything,
+    )
+    note = describe_left_out(answer.alphabet) if maps and not as_json else ""
+    if note:
+        say(note)
     _warn_of_ending(finding, as_json=as_json)
     warn_over_limit(heading)
     warn_of(caution_fits(*fits_of_this) if as_json else [])
-    end_strictly(*fits_of_this, strict=strict)
+
+
+def _choose_shape(survey: Survey, words: Sequence[str]) -> Shape | None:
+    """Return the shape: the survey's, or that of an option.
+
+    The option may repeat the survey's shape, or drop it.
+    """
+    if not words:
+        return survey.shape
+    plain = [one.strip().lower() for one in words]
+    if plain == ["none"]:
+        return None
+    if "none" in plain:
+        raise InvalidParameterError("--shape none leaves the survey's shape out; it goes with no other --shape.")
+    asked = Shape.of(list(words))
+    asked.check(survey.alphabet, survey.name)  # before any work is done
+    return survey.shape if asked == survey.shape else asked
 
 
 def _read_groups(
@@ -342,17 +362,17 @@ Names = tuple[str, ...]
 """Attributes by their names."""
 
 
-def record_of(found: Findings, gathered: ReportInput, heading: Heading) -> dict[str, Any]:
+def record_of(found: Findings, gathered: ReportInput, heading: Heading, summary: Summary) -> dict[str, Any]:
     """Return all that was found for machines."""
     record = files.estimate_record(
         found.survey, found.counts, found.outcomes[0], found.band, found.answers, found.windows
     )
     record |= files.tables_record(found.marginals or {}, found.crosses)
     record |= {"origin": gathered.origin, "repetition": repetition_record(heading)}
-    return summarise_estimate(found).open(record)
+    return summary.open(record)
 
 
-def render(path: Path, found: Findings, gathered: ReportInput, heading: Heading) -> str:
+def render(path: Path, found: Findings, gathered: ReportInput, record: Callable[[], dict[str, Any]]) -> str:
     """Return the content of a file, by its ending."""
     outcome, ending = found.outcomes[0], path.suffix.lower()
     if ending == ".csv":
@@ -360,7 +380,7 @@ def render(path: Path, found: Findings, gathered: ReportInput, heading: Heading)
     if ending == ".geojson":
         return files.estimate_geojson(found.survey, outcome, found.band, found.answers, found.windows)
     if ending == ".json":
-        return to_json(record_of(found, gathered, heading)) + "\n"
+        return to_json(record()) + "\n"
     if len(gathered.pool) > 1:
         raise InvalidParameterError("A page shows one survey, and these are counts of several. Write .csv or .json.")
     from confide.present.pages import show_page
@@ -371,9 +391,11 @@ def render(path: Path, found: Findings, gathered: ReportInput, heading: Heading)
 def ask(survey: Survey, answer: Estimate, questions: Questions, level: Level, *, has_band: bool) -> dict[str, Any]:
     """Ask for median, mean, the queries, and the resolved windows."""
     alphabet, undivided = answer.alphabet, why_undivided(answer)
+    # Median and mean cost little on a line, and are what most people ask next.
     is_unbidden = isinstance(alphabet.geometry, LineGeometry) and not undivided
     unbidden: list[float | None] = [0.5, *([None] if alphabet.has_mean else [])] if is_unbidden else []
     together = len(questions.queries) + len(questions.statistics) if level.is_joint else 1
+    # Bonferroni: together they hold at the level that was asked for.
     each = level_of_each(level.share, together)
     # What was asked for is to hold at once where that is said; what comes unasked has the level by itself.
     others = [one for one in unbidden if one not in questions.statistics]
@@ -395,7 +417,7 @@ def ask(survey: Survey, answer: Estimate, questions: Questions, level: Level, *,
     if not undivided and (alphabet.attributes is None or alphabet.size <= SMALL):
         if alphabet.attributes is None and alphabet.size > SOON:
             size = f"{alphabet.size:,} {'cells' if isinstance(alphabet.geometry, PlaneGeometry) else 'values'}"
-            say(f"Finding the windows that these reports tell among {size}; it may take a minute.", stderr=True)
+            say(f"Finding the ranges that these reports resolve among {size}. This may take a minute.", stderr=True)
         windows = answer.windows(level=level.share, name=survey.name)
     return {"answers": tuple(found), "windows": windows, "undivided": undivided, "band": band}
 
@@ -433,6 +455,7 @@ def choose_tables(survey: Survey, shown: list[str]) -> tuple[Names, list[Names]]
                 f"value, and takes --show all."
             )
         return (), []
+    # Named twice, a table is still one file.
     tables = list(dict.fromkeys(split_names("--show", [one]) for one in shown))
     for one in tables:
         alphabet.part(*one)  # which refuses what is not there
@@ -468,8 +491,8 @@ def estimate_each_group(  # noqa: PLR0913 - what the command was given
     everything: bool,
     verbose: bool,
     as_json: bool,
-) -> GroupFits:
-    """Estimate every group, write and show results; return how they fit.
+) -> None:
+    """Estimate every group, write and show results.
 
     Groups `over` a column are waves: they have a line and its changes.
     """
@@ -491,21 +514,13 @@ def estimate_each_group(  # noqa: PLR0913 - what the command was given
         summary = _summarise(found, answers, series, **told)
         record = summary.open(record)
     contents = {path: _render_groups(path, found, answers, series, record) for path in outputs}
-    for path, content in contents.items():
-        write_text(path, content)
-    if as_json:
-        show_json(record)
-        if fits.is_bad:
-            warn(fits.headline)
-        if found.untold and not found.identification.is_no:
-            warn(found.describe_untold(files.label_group))
-    else:
-        show_summary(summary, console(), everything=everything, verbose=verbose, more=more_of("estimate", outputs))
-        for path in outputs:
-            say_exactly(f"Wrote {path}")
+    give("estimate", summary, lambda: record, contents, as_json=as_json, verbose=verbose, everything=everything)
+    if as_json and fits.is_bad:
+        warn(fits.headline)
+    if as_json and found.untold and not found.identification.is_no:
+        warn(found.describe_untold(files.label_group))
     _warn_of_endings(found, groups)
     warn_over_limit(counts.heading)
-    return fits
 
 
 def _summarise(found: files.SurveyGroups, answers: GroupAnswers, series: list[Series], **told: Any) -> Summary:
@@ -531,6 +546,7 @@ def _questions_over(survey: Survey, questions: Questions) -> Questions:
 
     Where nothing is asked, the share of each category.
     """
+    # Numbers have a median to follow; categories have shares; all else must be asked for.
     if questions.queries or questions.statistics or survey.alphabet.has_numbers:
         return questions
     if not isinstance(survey.alphabet.geometry, UnorderedGeometry):
@@ -575,6 +591,7 @@ def _ask_groups(found: files.SurveyGroups, questions: Questions, level: float | 
 
 
 def _warn_of_endings(found: files.SurveyGroups, groups: int) -> None:
+    # In a table of groups, one that ended before its goal looks like any other.
     early = sum(one.status in (Status.ITERATION_LIMIT, Status.TIME_LIMIT) for one in found.values())
     if early:
         warn(

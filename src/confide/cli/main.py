@@ -61,7 +61,7 @@ MEANINGS = {
     ExitCode.NO_ANSWER: "no answer: no inverse, unbounded or too many values or reports, a plan out of reach, a limit",
     ExitCode.MISSING_PACKAGE: "an optional package is not installed",
     ExitCode.BROKEN_PROMISE: "an audit found that the promise is broken",
-    ExitCode.POOR_FIT: "with --strict: the reports fit mechanism or shape poorly (1 good survey of 20) or not at all",
+    ExitCode.POOR_FIT: "diagnose --strict: the reports fit mechanism or shape poorly (1 good survey of 20) or not",
     ExitCode.INTERRUPTED: "interrupted from the keyboard",
 }
 """Meaning of each exit code, as `confide --help` lists it."""
@@ -144,7 +144,10 @@ COMMANDS = {
 """Every command, with the module of confide.cli that has it and its EXAMPLES; a new one joins by standing here."""
 
 WENT = {
-    "demo": {"--seed": "The demo always has seed 7."},
+    "demo": {
+        "--seed": "The demo always has seed 7.",
+        **dict.fromkeys(("--output", "-o"), "Write confide demo ages.html."),
+    },
     "init": {"--reports": "Set [limits] in the file that it writes.", "--force": "Remove the file first."},
     "plan": {
         "--target-emd": "Write --target 0.5.",
@@ -154,10 +157,15 @@ WENT = {
         "--seed": "In Python, plan(seed=...).",
         "--no-cache": "In Python, plan(cache=False).",
         "--rejects": "Correct the rows of the guess; in Python, plan(rejects=...).",
+        "--span": "Write --guess 0..99, or 20x14 for a map; a shape may stand in front.",
+        "--shape": "Declare the shape in the survey; in Python, plan(shape=...).",
     },
     "privatize": {"--keep-order": "In Python, privatize_file(keep_order=True)."},
     "count": {"--show-sql": "Write --engine sql."},
-    "merge": {"--json": "The merged file carries its account: confide estimate --json shows it."},
+    "merge": {
+        "--json": "The merged file carries its account: confide estimate --json shows it.",
+        "--strict": "A warning says it, and is_over_limit of confide estimate --json.",
+    },
     "estimate": {
         "--mean": "Write --query mean.",
         "--median": "Write --query median.",
@@ -171,22 +179,44 @@ WENT = {
         "--windows": "In Python, estimate.windows().",
         "--delta": "In Python, IBU(delta=...).",
         "--iteration-limit": "In Python, IBU(iteration_limit=...).",
+        "--background": "Write --query coast.geojson: lines of a file are drawn, areas are asked as well.",
+        "--strict": "Write confide diagnose --strict.",
     },
     "diagnose": {
         "--html": "Write -o page.html.",
         "--error": "Windows are as narrow as the reports tell.",
         "--within": "Write --query areas.geojson.",
         "--interval": "In Python, diagnose(level=...).",
+        "--shape": "confide estimate --shape tests a shape; in Python, diagnose(shape=...).",
+    },
+    "studio": {"--host": "Write --bind HOST:PORT.", "--port": "Write --bind 8080."},
+    "serve": {
+        "--host": "Write --bind HOST:PORT.",
+        "--port": "Write --bind 8080.",
+        "--window": "Write confide curate STORE --window 30, whenever you like.",
+        "--most-a-second": "The server in front of it may limit them; in Python, Settings(most_a_second=...).",
     },
     "send": {
         "--again": "Remove the file VALUES.sent.",
         "--outbox": "Reports wait in VALUES.outbox.",
         "--rejects": "Correct the rows, or privatize with --rejects.",
         "--json": "The exit code says whether all was sent.",
+        "--to": "Write confide send SURVEY VALUES URL.",
+        "--token-file": 'Write CONFIDE_TOKEN="$(cat FILE)" in front of confide.',
     },
-    "pull": {"--json": "The exit code says whether the counts were written."},
-    "curate": {"--horizon": "Write --window 2026-11-16."},
+    "pull": {
+        "--json": "The exit code says whether the counts were written.",
+        "--survey": "Write confide pull URL SURVEY.",
+        "--token-file": 'Write CONFIDE_TOKEN="$(cat FILE)" in front of confide.',
+    },
+    "curate": {
+        "--horizon": "Write --window 2026-11-16.",
+        "--survey": "Write confide curate STORE SURVEY.",
+        "--name": "Write --token read:alice.",
+        "--close": "Write --upload closed.",
+    },
     "datasets": {
+        "--export": "Write confide datasets NAME FILE.",
         "--json": "In Python, Dataset has the same.",
         "--counted": "In Python, Dataset.histogram has the counts.",
         "--coordinates": "An export of places has latitude and longitude.",

@@ -9,22 +9,19 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from confide.cli.terminal import console, say, say_exactly, show_json, ticker
+from confide.cli.terminal import console, give, say, show_json, ticker
 from confide.cli.usage import (
     AsJson,
-    ShapeWords,
     SurveyPath,
     Verbose,
     as_amount,
     as_count,
     check_formats,
     check_outputs,
-    choose_shape,
-    more_of,
     option,
     outputs_option,
 )
-from confide.data.files import to_json, write_text
+from confide.data.files import to_json
 from confide.errors import InvalidParameterError
 from confide.plans import SHAPES, Plan
 from confide.plans.planning import expected_surveys
@@ -71,15 +68,9 @@ def plan(  # noqa: PLR0913 - one argument an option
         str | None,
         option(
             "What the truth may look like: a dataset, an estimate's file, a file of values, or "
-            f"{', '.join(SHAPES)}. [default: all of these shapes]",
+            f"{', '.join(SHAPES)}; of unbounded values also their range, 0..99, or 20x14 for a map. [default: all of "
+            f"these shapes]",
             "GUESS",
-        ),
-    ] = None,
-    span: Annotated[
-        str | None,
-        option(
-            "For unbounded values: the range they will lie in, 0..99, or the size of the map, 20x14.",
-            "LOW..HIGH|ROWSxCOLUMNS",
         ),
     ] = None,
     mechanisms: Annotated[
@@ -89,7 +80,6 @@ def plan(  # noqa: PLR0913 - one argument an option
             "all|KIND,KIND",
         ),
     ] = None,
-    shape: ShapeWords = None,
     output: Annotated[list[Path] | None, outputs_option("a .html page, .csv, .json or .png")] = None,
     verbose: Verbose = False,
     as_json: AsJson = False,
@@ -101,10 +91,12 @@ def plan(  # noqa: PLR0913 - one argument an option
     covers several shapes and meets a target for the worst. A target out of reach ends with exit code 5. Simulated
     numbers are cached in your cache folder, or in the one that CONFIDE_CACHE names.
     """
+    guess, limits = (guess, None) if guess is None else split_span(guess)
     outputs, files = output or [], [Path(guess)] if guess is not None and Path(guess).is_file() else []
     check_formats(outputs, (".html", ".csv", ".json", ".png"))
     check_outputs(outputs, [survey, *files])
     contract = load_survey(survey)
+    # A ranking holds the promise fixed: there is nothing to solve for, and no curve to write.
     if mechanisms is not None:
         if people is None or target is not None or outputs:
             raise InvalidParameterError("--mechanisms needs --people, and takes neither --target nor -o.")
@@ -117,7 +109,6 @@ def plan(  # noqa: PLR0913 - one argument an option
         else:
             show_summary(summarise_ranking(contract, ranking), console())
         return
-    limits = None if span is None else as_span(span)
     with ticker("Simulating") as tell:
         mechanism = within(contract.mechanism, limits)
         clock = SurveyClock(partial(expected_surveys, mechanism, guess, is_solved=target is not None), tell)
@@ -132,37 +123,22 @@ def plan(  # noqa: PLR0913 - one argument an option
             follow=clock.follow,
             name=contract.name,
             span=limits,
-            shape=choose_shape(contract, shape or []),
+            shape=contract.shape,
         )
     summary = summarise_plan(contract, made)
     record = summary.open({"survey": {"name": contract.name, "title": contract.title}} | plan_record(made))
-    # All are rendered before the first is written, so that a missing package leaves none behind.
-    rendered = [_render(path, contract, made, record) for path in outputs]
-    for path, content in zip(outputs, rendered, strict=True):
-        if isinstance(content, str):
-            write_text(path, content)
-        else:
-            from confide.present.figures import to_png
-
-            to_png(content, path)
-    if as_json:
-        show_json(record)
-        return
-    show_summary(summary, console(), verbose=verbose, more=more_of("plan", outputs))
-    for path in outputs:
-        say_exactly(f"Wrote {path}")
+    contents = {path: _render(path, contract, made, record) for path in outputs}
+    give("plan", summary, lambda: record, contents, as_json=as_json, verbose=verbose)
 
 
-def as_span(text: str) -> tuple[int, int]:
-    """Return the two numbers of a span.
+def split_span(guess: str) -> tuple[str | None, tuple[int, int] | None]:
+    """Return a guess without its range, and that range.
 
-    >>> as_span("-5..120"), as_span("20x14")
-    ((-5, 120), (20, 14))
+    >>> split_span("-5..120"), split_span("peaked 20x14"), split_span("adult_ages")
+    ((None, (-5, 120)), ('peaked', (20, 14)), ('adult_ages', None))
     """
-    found = re.fullmatch(r"\s*([+-]?[0-9]{1,18})\s*(?:[.]{2}|x)\s*([+-]?[0-9]{1,18})\s*", text)
-    if found is None:
-        raise InvalidParameterError(f"--span must be two numbers, such as 0..99, or 20x14 for a map; got {text!r}.")
-    return int(found[1]), int(found[2])
+    found = re.fullmatch(r"\s*(?:(.*\S)\s+)?([+-]?[0-9]{1,18})\s*(?:[.]{2}|x)\s*([+-]?[0-9]{1,18})\s*", guess)
+    return (guess, None) if found is None else (found[1], (int(found[2]), int(found[3])))
 
 
 class SurveyClock:

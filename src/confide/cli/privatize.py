@@ -112,9 +112,10 @@ def privatize(  # noqa: PLR0913 - one argument an option
             "--ledger FILE does.",
             stderr=True,
         )
+    # A pipe has no place beside it for a companion file.
     if has_no_name(output):
         where = "Standard output" if str(output) == "-" else output
-        say(f"{where} carries no metadata: whoever reads these reports cannot know how they were made.", stderr=True)
+        say(f"{where} carries no metadata: its readers cannot know how these reports were made.", stderr=True)
     if done.noise is Noise.PERMANENT:
         noise = "permanent, from the secret, the survey and the value: the same value gives the same report again"
     else:
@@ -127,6 +128,7 @@ def privatize(  # noqa: PLR0913 - one argument an option
 def _read_secret(path: Path) -> Permanent:
     """Return permanent noise from a file; no message shows the secret."""
     try:
+        # No secret may get into a message, not even a part of it: errors name the path alone.
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError:
         raise DataFileError(f"{path} is no text. Write a secret in hexadecimal digits: {NEW_SECRET} > {path}") from None
@@ -148,14 +150,15 @@ def _warnings(done: Privatized, seed: int | None) -> list[str]:
             "these reports were made with a seed. Anyone who knows it can undo the noise: they are for simulation and "
             "protect nobody."
         )
+    # A tenth: below that, even if all of them had one value, shares are off by a tenth at most.
     if 10 * done.account.total_rejected > done.account.read:
         share = done.account.total_rejected / done.account.read
         found.append(
             f"{share:.0%} of the rows were rejected. If these people differ from the others, answers are biased."
         )
     found += [
-        f"{counted(number, 'row')} of {done.account.accepted:,} say what is not listed and are {remark}, as the survey "
-        f"declares: a misspelt value would be among them, for it is no error any more."
+        f"{counted(number, 'row')} of {done.account.accepted:,} have an unlisted value and are {remark}, as the survey "
+        f"declares. Misspelt values are among them: they are no longer errors."
         for remark, number in done.account.remarks.items()
         if COUNTED_AS in remark
     ]
@@ -163,18 +166,18 @@ def _warnings(done: Privatized, seed: int | None) -> list[str]:
         stand = "stands" if done.alone == 1 else "stand"
         found.append(
             f"{done.alone:,} of {counted(done.account.people, 'person')} {stand} alone by {listed(done.kept)}: nobody "
-            f"else has the same there, so whoever knows that of a person knows which report is theirs. {coarser}"
+            f"else has the same there. Anyone who knows that about a person knows which report is theirs. {coarser}"
         )
     if done.in_small_groups and done.in_small_groups > (done.alone or 0):
         are = "is" if done.in_small_groups == 1 else "are"
         found.append(
             f"{done.in_small_groups:,} of {counted(done.account.people, 'person')} {are} in groups of fewer than "
-            f"{LIMITS.small_group} by {listed(done.kept)}: whoever knows that of a person knows nearly which report is "
-            f"theirs. {gives_back} {coarser}"
+            f"{LIMITS.small_group} by {listed(done.kept)}: anyone who knows that about a person nearly knows which "
+            f"report is theirs. {gives_back} {coarser}"
         )
     if done.kept and done.groups is None:
         found.append(
-            f"{listed(done.kept)} tell people apart into more than {LIMITS.most_groups:,} groups: many stand alone, or "
+            f"{listed(done.kept)} split people into more than {LIMITS.most_groups:,} groups: many stand alone, or "
             f"nearly so. {gives_back} {coarser}"
         )
     return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from confide.cli.terminal import console, say_exactly, show_json, warn_of
+from confide.cli.terminal import give, warn_of
 from confide.cli.usage import (
     USUAL_LEVEL,
     AsJson,
@@ -17,17 +17,13 @@ from confide.cli.usage import (
     as_level,
     check_formats,
     check_outputs,
-    more_of,
     option,
     outputs_option,
 )
-from confide.data.files import write_text
 from confide.errors import InvalidParameterError
 from confide.estimates.inference import check_level
 from confide.present.regressions import summarise_regression
-from confide.present.terminal import show_summary
 from confide.regression.answers import MODELS
-from confide.regression.fitting import ERRORS
 from confide.regression.fitting import regress as fit
 from confide.surveys.survey import load_survey
 
@@ -49,10 +45,6 @@ def regress(  # noqa: PLR0913 - one argument an option
     model: Annotated[str | None, option(f"{', '.join(MODELS)}. [default: what suits the values]", "MODEL")] = None,
     weights: Annotated[str | None, option("Column with the weight of each person.", "COLUMN")] = None,
     clusters: Annotated[str | None, option("Column with the cluster of each person.", "COLUMN")] = None,
-    errors: Annotated[
-        str | None, option(f"What standard errors rest on: {', '.join(ERRORS)}. [default: what suits]", "KIND")
-    ] = None,
-    base: Annotated[str | None, option("Answer that odds are against. [default: no, or the first]", "ANSWER")] = None,
     interval: Annotated[Level | None, option("Confidence level. [default: 95%]", "LEVEL", parser=as_level)] = None,
     column: Columns = None,
     output: Annotated[list[Path] | None, outputs_option("a .html page, .csv or .json")] = None,
@@ -83,19 +75,11 @@ def regress(  # noqa: PLR0913 - one argument an option
         model=model,
         weights=weights,
         clusters=clusters,
-        errors=errors,
-        base=base,
         columns=column or (),
         level=level.share,
     )
     contents = {path: content_of(found, path.suffix.lower()) for path in outputs}
-    for path, content in contents.items():
-        write_text(path, content)
     summary = summarise_regression(found)
-    if as_json:
-        show_json(record_of(found))
-        warn_of(summary.cautions)
-        return
-    show_summary(summary, console(), verbose=verbose, more=more_of("regression", outputs))
-    for path in contents:
-        say_exactly(f"Wrote {path}")
+    give("regression", summary, lambda: record_of(found), contents, as_json=as_json, verbose=verbose)
+    # People see them in the summary; a program that reads JSON needs them on standard error.
+    warn_of(summary.cautions if as_json else [])

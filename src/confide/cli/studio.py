@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from confide.cli.collector import HOST, STORE, Host, ServedSurveys, StorePath, needs_server, without_password
+from confide.cli.collector import STORE, Place, ServedSurveys, StorePath, as_place, needs_server, without_password
 from confide.cli.terminal import say, say_exactly, show_pairs
 from confide.cli.usage import option
 from confide.errors import InvalidParameterError
@@ -21,12 +21,15 @@ from confide.surveys.survey import Survey, load_survey
 if TYPE_CHECKING:
     import socket
 
+    from confide.collector.service import Collector
     from confide.collector.stores import Store
+    from confide.studio.sharing import Door
 
 EXAMPLES = (
     "confide studio",
     "confide studio survey.toml --store answers.db",
-    "confide studio --no-browser --port 8080",
+    "confide studio --share",
+    "confide studio --no-browser --bind 8080",
 )
 
 PORT = 8000
@@ -36,9 +39,18 @@ def studio(
     surveys: ServedSurveys = None,
     *,
     store: StorePath = STORE,
-    host: Host = HOST,
-    port: Annotated[int | None, option(f"[default: {PORT}, or the next that is free]", "PORT")] = None,
+    bind: Annotated[
+        Place | None,
+        option(
+            f"Where to listen. [default: {Place().host}, at {PORT} or the next port that is free]",
+            "HOST:PORT",
+            parser=as_place,
+        ),
+    ] = None,
     browser: Annotated[bool, option("Open it in the browser.", "", "--browser/--no-browser")] = True,
+    share: Annotated[
+        bool, option("Let phones on this network take part: that page alone, at a port of its own.", "", "--share")
+    ] = False,
 ) -> None:
     """Open the studio: design a survey, take part, see the results.
 
@@ -49,7 +61,7 @@ def studio(
 
     with needs_server():
         prepare()  # first: it loads beside all that follows
-        _run([load_survey(path) for path in surveys or []], store, (host, port), is_shown=browser)
+        _run([load_survey(path) for path in surveys or []], store, bind or Place(), is_shown=browser, is_shared=share)
 
 
 def _listen(host: str, port: int | None) -> socket.socket:
@@ -66,12 +78,14 @@ def _listen(host: str, port: int | None) -> socket.socket:
     return bind(host, 0)
 
 
-def _run(contracts: list[Survey], url: str, place: tuple[str, int | None], *, is_shown: bool) -> None:
+def _run(contracts: list[Survey], url: str, place: Place, *, is_shown: bool, is_shared: bool) -> None:
     from confide.collector.client import simulated_survey
-    from confide.collector.serving import address_of, run
+    from confide.collector.serving import SideDoor, address_of, run
     from confide.studio.serving import Studio
+    from confide.studio.sharing import Door, Links, TakePart
 
     opened = _take(url)
+    # Taken before a token is made: with no free port, none is left behind.
     listening = _listen(*place)
     is_new = not contracts and not opened.surveys()
     for contract in contracts:
@@ -83,15 +97,39 @@ def _run(contracts: list[Survey], url: str, place: tuple[str, int | None], *, is
 
     def ready() -> None:
         say_exactly(f"{address}#token={token}")
-        show_pairs([("Store", without_password(url)), ("Ends with", "Ctrl-C; what was accepted is counted")])
+        pairs = [("Store", without_password(url)), ("Ends with", "Ctrl-C; what was accepted is counted")]
+        show_pairs([*pairs, *([] if door is None else _shared(door))])
         if is_shown:
             closing.enter_context(_opened(f"{address}#token={token}"))
 
     with contextlib.ExitStack() as closing:
         closing.callback(_revoke, url, name)
-        # 10_000: made-up people who answer the survey of a store that is new.
-        run(opened, listening, None, ready, lambda collector: Studio(collector, is_warm=True, people=10_000 * is_new))
+        # Opened last: without a way out of here its certificate would stay.
+        door = Door.open(Path(closing.enter_context(tempfile.TemporaryDirectory()))) if is_shared else None
+        certificate = None if door is None or door.certificate is None else door.certificate.path
+        if door is not None:
+            closing.callback(door.listening.close)
+        side = None if door is None else SideDoor(door.listening, certificate, TakePart)
+
+        def studio_of(collector: Collector) -> Studio:
+            links = Links.of(listening, "" if door is None else door.address)
+            # 10_000: made-up people who answer the survey of a store that is new.
+            return Studio(collector, is_warm=True, people=10_000 * is_new, links=links)
+
+        run(opened, listening, None, ready, studio_of, side)
     say("Ended; all that was accepted is counted.")
+
+
+def _shared(door: Door) -> list[tuple[str, str]]:
+    """Return what we say of the address for phones."""
+    pairs = [("Phones", f"{door.address}/take/...  (Start and Look show the whole address, and a QR code)")]
+    if "://127." in door.address:
+        pairs.append(("Warning", "This machine is on no network: the address works here alone."))
+    if door.certificate is None:
+        said = "openssl is not installed, so this is plain http: others on the network can read and change the page."
+        return [*pairs, ("Warning", said)]
+    said = f"made for this run. Phones warn of it once; its SHA-256 is {door.certificate.digest}"
+    return [*pairs, ("Certificate", said)]
 
 
 def _take(url: str) -> Store:
@@ -116,6 +154,8 @@ def _make_token(opened: Store, *, is_alone: bool) -> tuple[str, str]:
     """
     from confide.collector.stores import make_token
 
+    # Only one process serves a SQLite file, so other tokens of studios are of dead ones; a database may have
+    # several.
     for one in opened.tokens() if is_alone else ():
         # Nobody else gives such a name by chance: the process, and random digits.
         if re.fullmatch(r"studio-\d+-[0-9a-f]{12}", one.name):

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from confide.data.files import to_json
+from confide.data.files import to_json, write_text
 from confide.evidence.counts import Origin
-from confide.present.summary import Caution
-from confide.present.terminal import show_lines
+from confide.present.summary import Caution, Summary
+from confide.present.terminal import show_lines, show_summary
 from confide.solve.methods import Monitor, Progress
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
     from rich.console import Console
 
 
@@ -60,6 +62,37 @@ def show_json(record: dict[str, Any]) -> None:
     import typer
 
     typer.echo(to_json(record))
+
+
+def give(  # noqa: PLR0913 - what every command that answers was asked for
+    name: str,
+    summary: Summary,
+    record: Callable[[], dict[str, Any]],
+    contents: Mapping[Path, str | Figure],
+    *,
+    as_json: bool,
+    verbose: bool,
+    everything: bool = False,
+) -> None:
+    """Write the files of an answer, and print it: for people, or as JSON alone.
+
+    All contents are there before the first is written: a package that is missing then leaves no file behind.
+    """
+    for path, content in contents.items():
+        if isinstance(content, str):
+            write_text(path, content)
+        else:
+            from confide.present.figures import to_png
+
+            to_png(content, path)
+    if as_json:
+        show_json(record())
+        return
+    is_page = any(one.suffix.lower() == ".html" for one in contents)
+    more = "More: -v" + ("" if is_page else f" \N{MIDDLE DOT} page: -o {name}.html")
+    show_summary(summary, console(), everything=everything, verbose=verbose, more=more)
+    for path in contents:
+        say_exactly(f"Wrote {path}")
 
 
 def warn(text: str) -> None:

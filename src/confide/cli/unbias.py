@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
-from confide.cli.terminal import say, show_json, show_pairs, warn
+from confide.cli.terminal import say, show_pairs
 from confide.cli.usage import (
     QUERY,
-    AsJson,
     Columns,
     SurveyPath,
     argument,
@@ -31,7 +29,7 @@ EXAMPLES = (
 )
 
 
-def unbias(  # noqa: PLR0913 - one argument an option
+def unbias(
     survey: SurveyPath,
     reports: Annotated[Path, argument("The reports: CSV (.gz or not) or Parquet.", "REPORTS")],
     *,
@@ -47,10 +45,6 @@ def unbias(  # noqa: PLR0913 - one argument an option
         ),
     ] = Path("-"),
     column: Columns = None,
-    rejects: Annotated[
-        Path | None, option("Set unusable rows aside in this file. Without it, one such row is an error.", "FILE")
-    ] = None,
-    as_json: AsJson = False,
 ) -> None:
     """Put unbiased values beside reports, for R, Stata or SPSS.
 
@@ -61,26 +55,20 @@ def unbias(  # noqa: PLR0913 - one argument an option
     """
     if str(reports) == "-":
         raise InvalidParameterError("Name a file of reports: standard input cannot be read twice.")
-    if as_json and str(output) == "-":
-        raise InvalidParameterError("--json and the columns cannot share standard output. Name a file with -o.")
     contract = load_survey(survey)
     questions = read_questions(query or [], contract)
     if any(one is not None for one in questions.statistics):
         raise InvalidParameterError("Quantiles have no pseudo-values: they are no means. Ask for shares, with --query.")
-    check_outputs([output, rejects], [survey, reports, *questions.areas])
+    check_outputs([output], [survey, reports, *questions.areas])
+    # Before the file is read: it may have millions of rows.
     check_queries(contract, questions.queries)
     asked = [*("mean" for _ in questions.statistics), *questions.queries]
-    cure = "Nothing was written. Correct these rows, or set them aside with --rejects rejects.csv."
-    done = unbias_file(reports, output, contract, asked, column or (), rejects=rejects, cure=cure)
+    done = unbias_file(
+        reports, output, contract, asked, column or (), cure="Nothing was written. Correct or remove these rows."
+    )
     warn_of_values(done.account.columns, done.account.source, contract)
-    if as_json:
-        record = {"reports": done.account.people, "output": str(output)}
-        show_json(record | {"columns": [asdict(one) for one in done.columns], "rows": done.account.record})
-        return
     is_piped = str(output) == "-"
     where = "standard output" if is_piped else str(output)
     say(f"Wrote {counted(done.account.accepted, 'row')} to {where}.", stderr=is_piped)
     told = [(one.name, f"{one.question}: {one.mean:.4g}, standard error {one.error:.2g}") for one in done.columns]
     show_pairs([("Read", done.account.description), *told], stderr=is_piped)
-    if done.account.total_rejected:
-        warn(f"{counted(done.account.total_rejected, 'row')} left out ({done.account.reasons}): see {rejects}")

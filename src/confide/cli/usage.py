@@ -5,7 +5,7 @@ from __future__ import annotations
 import atexit
 import re
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
@@ -13,9 +13,6 @@ from typing import Annotated, Any
 
 import typer
 
-from confide.check.answers import Fit, GroupFits
-from confide.check.shapes import ShapeFit
-from confide.cli.main import ExitCode
 from confide.cli.terminal import warn
 from confide.data.counting import ReportInput, read_reports
 from confide.data.files import REPORT_COLUMN, Heading, check_writable
@@ -24,12 +21,11 @@ from confide.data.files.sheets import resolved
 from confide.data.files.writing import SUFFIX
 from confide.errors import ConfideError, InvalidParameterError
 from confide.estimates.explanations import describe_files
-from confide.evidence.shapes import Shape
 from confide.mechanisms import PlanarLaplace
 from confide.solve.methods import METHODS, Stacked
 from confide.surveys.survey import Survey, load_survey
 from confide.values import Places, UnorderedGeometry
-from confide.values.geojson import read_areas
+from confide.values.geojson import is_drawing, read_areas
 from confide.values.queries import Query, as_weights
 from confide.values.wording import counted, listed
 
@@ -47,23 +43,25 @@ def as_count(typed: str | int) -> int:
     # Between thousands: comma, underscore, space, apostrophe, and the spaces and the apostrophe that typesetters use.
     separators = ",_ '\u2019\u00a0\u2009\u202f"
     text = str(typed).strip()
+    # A separator must be the same throughout: 1,000.000 is no count.
     if re.fullmatch(rf"[1-9][0-9]{{0,2}}(?:([{separators}])[0-9]{{3}})(?:\1[0-9]{{3}})*", text):
         return int(re.sub(f"[{separators}]", "", text))
     if re.fullmatch(r"[1-9][0-9]{0,2}[.][0-9]{3}([kKM])?|[1-9][0-9]{0,2}(?:[.][0-9]{3}){2,}", text):
+        # In Berlin 1.000 is a thousand and in Boston it is one: only the person knows.
         low, high = text.partition(".")[0], text.replace(".", "")
-        raise _refusal(typed, f"a point may be a decimal point or stand between thousands. Write {low} or {high}")
+        raise refusal(typed, f"a point may be a decimal point or stand between thousands. Write {low} or {high}")
     found = re.fullmatch(r"([0-9]+(?:[.][0-9]*)?)(?:[eE][+]?([0-9]{1,9}))?([kKM])?", text)
     if found is None:
-        raise _refusal(typed, "a whole number is needed, such as 50000, 50,000 or 5e4")
+        raise refusal(typed, "a whole number is needed, such as 50000, 50,000 or 5e4")
     digits, zeros, letter = found.groups()
     if int(zeros or 0) > most_zeros:
-        raise _refusal(typed, f"that is more than 1e{most_zeros}. Give a smaller number")
+        raise refusal(typed, f"that is more than 1e{most_zeros}. Give a smaller number")
     # A small m is left out: elsewhere it is a thousandth.
     multiple = {"k": 10**3, "K": 10**3, "M": 10**6}.get(letter, 1)
     # Exact: as a float, 1.1e3 would be whole only by luck.
     number = Decimal(digits) * 10 ** int(zeros or 0) * multiple
     if number != number.to_integral_value():
-        raise _refusal(typed, f"a whole number is needed, such as {int(number) or 1}")
+        raise refusal(typed, f"a whole number is needed, such as {int(number) or 1}")
     return int(number)
 
 
@@ -80,13 +78,14 @@ def as_amount(typed: str | float) -> float:
     if comma is not None:
         whole, behind = comma.groups()
         meant = text.replace(",", ".")
+        # 0,05 can only be a decimal comma; 1,500 may be either.
         is_either = len(behind) == 3 and 1 <= len(whole) <= 3 and not whole.startswith("0")
         cure = f"Write {meant} or {text.replace(',', '')}" if is_either else f"Write {meant}, with a point"
-        raise _refusal(typed, f"a comma is no decimal point here. {cure}")
+        raise refusal(typed, f"a comma is no decimal point here. {cure}")
     if percent is not None:
         share = Decimal(percent[1].replace(",", ".")) / 100
-        raise _refusal(typed, f"a share is needed, not a percentage. Write {share.normalize():f}")
-    raise _refusal(typed, "a number is needed, such as 0.05 or 5e-2")
+        raise refusal(typed, f"a share is needed, not a percentage. Write {share.normalize():f}")
+    raise refusal(typed, "a number is needed, such as 0.05 or 5e-2")
 
 
 def as_share(typed: str | float) -> float:
@@ -117,7 +116,7 @@ def as_level(typed: str) -> Level:
     """
     share, *words = typed.split() or [""]
     if words not in ([], ["joint"]):
-        raise _refusal(typed, 'a level is needed, such as 0.95, 95% or "95% joint"')
+        raise refusal(typed, 'a level is needed, such as 0.95, 95% or "95% joint"')
     return Level(as_share(share), words == ["joint"])
 
 
@@ -136,7 +135,7 @@ def argument(words: str, metavar: str, **settings: Any) -> Any:
     return typer.Argument(metavar=metavar, help=words, **{"show_default": False} | settings)
 
 
-def _refusal(typed: object, why: str) -> typer.BadParameter:
+def refusal(typed: object, why: str) -> typer.BadParameter:
     """Return the refusal of a text; typer adds the option's name."""
     return typer.BadParameter(f"{str(typed)!r}: {why}.")
 
@@ -166,28 +165,10 @@ Columns = Annotated[
 Force = Annotated[
     bool, option("Go on even if most rows are unusable, or most amounts fall into an open-ended bin.", "", "--force")
 ]
-Strict = Annotated[
-    bool, option("Exit with code 8 if the reports fit the survey or the shape poorly.", "", "--strict", panel="Checks")
-]
-ShapeWords = Annotated[
-    list[str] | None,
-    option(
-        'Assume a shape: "falling from 50", "smooth = 3", or "none"; repeatable. [default: the survey\'s]',
-        "WORDS",
-        "--shape",
-        panel="Assumptions",
-    ),
-]
 Cell = Annotated[str | None, option('For coordinates: size of the cells, such as "500 m".', "SIZE", panel="Maps")]
 AsJson = Annotated[bool, option("Print one JSON object and nothing else.", "", "--json")]
 Verbose = Annotated[bool, option("Also show how it was computed, and from what.", "", "--verbose", "-v")]
 QUERY = 'A share: "age >= 65", "answer in {yes, no}", "within 2 km of 40.75, -73.98", areas.geojson'
-
-
-def more_of(name: str, outputs: Sequence[Path]) -> str:
-    """Return how to see more than the first answer."""
-    is_page = any(one.suffix.lower() == ".html" for one in outputs)
-    return "More: -v" + ("" if is_page else f" \N{MIDDLE DOT} page: -o {name}.html")
 
 
 def outputs_option(what: str) -> Any:
@@ -213,20 +194,23 @@ class Questions:
     areas: list[Path] = field(default_factory=list)
 
 
-def read_questions(texts: Iterable[str], survey: Survey) -> Questions:
+def read_questions(texts: Iterable[str], survey: Survey, *, is_drawn: bool = False) -> Questions:
     """Read the questions of --query: shares, statistics, or areas of a file.
+
+    If maps are drawn, a file may have nothing but lines for them.
 
     A statistic is a word without a comparison, which no question about people is: a survey may be called mean.
     """
     queries, statistics, areas = list[Query](), dict[float | None, None](), list[Path]()
     for text in texts:
+        # Whole words alone: a survey may be called mean, and is asked for with a comparison.
         found = re.fullmatch(r"\s*(?:(mean)|(median)|quantile\s+([-+.\d]\S*))\s*", text, re.IGNORECASE)
         if found is not None:
             _require_numbers(survey, is_mean=bool(found[1]))
             statistics[None if found[1] else 0.5 if found[2] else _read_share(found[3])] = None
         elif text.strip().lower().endswith((".geojson", ".json")):
             areas.append(Path(text.strip()))
-            queries += read_areas(areas[-1])
+            queries += [] if is_drawn and is_drawing(areas[-1]) else read_areas(areas[-1])
         else:
             queries.append(text)
     return Questions(queries, list(statistics), areas)
@@ -261,6 +245,7 @@ def _require_numbers(survey: Survey, *, is_mean: bool) -> None:
             f"The values of {survey.name} are {what}, which have no mean and no quantiles. Ask for shares, with "
             f"--query."
         )
+    # Reading the amounts of values that have none raises, with the reason.
     if not alphabet.has_numbers or (is_mean and not alphabet.has_mean):
         _ = alphabet.amounts  # which says why there is none
 
@@ -283,22 +268,6 @@ def split_names(option: str, names: list[str] | None) -> tuple[str, ...]:
     return tuple(name.strip() for one in names or () for name in one.split(","))
 
 
-def take_reports(path: Path, survey: Survey) -> ReportInput:
-    """Read reports for one estimate, and warn of likely faults."""
-    cure = (
-        "Nothing was written. Correct these rows, or leave them out: confide count SURVEY REPORTS -o counts.parquet "
-        "names them, and its counts take the place of the reports."
-    )
-    found = read_reports(path, survey, cure=cure)
-    warn_of_values(found.account.columns, found.account.source, survey)
-    if found.unused:
-        warn(
-            f"{' and '.join(found.unused)} of {found.account.source} is not used: all counts are taken together. For "
-            f"an estimate of each group, count with --by into a .parquet file, which carries the groups along."
-        )
-    return found
-
-
 def local_counts(reports: Path, survey: Path) -> Path:
     """Return a file of counts in place of a collector's URL.
 
@@ -311,6 +280,7 @@ def local_counts(reports: Path, survey: Path) -> Path:
 
     counts = pull_counts(url, load_survey(survey))
     folder = tempfile.TemporaryDirectory(prefix="confide-")
+    # Not in a with statement: the counts are read long after this function has returned.
     atexit.register(folder.cleanup)
     path = Path(folder.name) / "counts.parquet"
     write_counts_file(path, counts)
@@ -323,32 +293,43 @@ def name_reports(reports: Path) -> str:
     >>> name_reports(Path("http://127.0.0.1:8000")), name_reports(Path("reports.csv"))
     ('http://127.0.0.1:8000', 'reports.csv')
     """
+    # A Path has folded the two slashes of a URL into one.
     scheme, mark, rest = str(reports).partition(":/")
     return f"{scheme}://{rest.lstrip('/')}" if mark and scheme in ("http", "https") else str(reports)
 
 
-def take_named(path: Path, given: Path, survey: Survey) -> ReportInput:
-    """Read reports under the name that was asked for.
+def take_reports(path: Path, given: Path, survey: Survey, cells: Survey, *, are_different: bool) -> ReportInput:
+    """Read reports for one estimate, on the cells that were chosen, and warn of likely faults.
 
-    That is the URL, and not the file that it was pulled into.
+    They have the name that was given: of a URL, and not of the file that it was pulled into. `are_different` says that
+    nobody is in two files.
     """
     name = name_reports(given)
+    cure = (
+        "Nothing was written. Correct these rows, or leave them out: confide count SURVEY REPORTS -o counts.parquet "
+        "names them, and its counts take the place of the reports."
+    )
     try:
-        found = take_reports(path, survey)
+        found = read_reports(path, survey, cure=cure)
     except ConfideError as error:
         error.args = (str(error).replace(str(path), name),)
         raise
-    if given == path:
-        return found
-    account = replace(found.account, source=name)
-    return replace(found, account=account, description=found.description.replace(str(path), name))
-
-
-def separated(gathered: ReportInput, *, is_known: bool) -> ReportInput:
-    """Return reports, knowing whether nobody is in two files."""
-    if not is_known:
-        return gathered
-    return replace(gathered, pool=[(part.with_repeats(1), own) for part, own in gathered.pool])
+    if given != path:
+        account = replace(found.account, source=name)
+        found = replace(found, account=account, description=found.description.replace(str(path), name))
+    warn_of_values(found.account.columns, found.account.source, survey)
+    if found.unused:
+        warn(
+            f"{' and '.join(found.unused)} of {found.account.source} is not used: all counts are taken together. For "
+            f"an estimate of each group, count with --by into a .parquet file, which carries the groups along."
+        )
+    # Reports that are coordinates are counted by the cells that were chosen, so nothing else handles them.
+    pool, mechanism, chosen = found.pool, survey.mechanism, cells.alphabet
+    if cells is not survey and isinstance(mechanism, PlanarLaplace) and isinstance(chosen, Places):
+        pool = [mechanism.on_cells(counts, chosen) for counts, _ in pool]
+    if are_different:
+        pool = [(part.with_repeats(1), own) for part, own in pool]
+    return replace(found, pool=pool)
 
 
 def choose_cells(survey: Survey, cell: str | None) -> Survey:
@@ -374,14 +355,6 @@ def choose_cells(survey: Survey, cell: str | None) -> Survey:
     return replace(survey, mechanism=mechanism.on(cell))
 
 
-def count_on_cells(gathered: ReportInput, survey: Survey, cells: Survey) -> ReportInput:
-    """Return reports that are coordinates counted by cells; others as they are."""
-    mechanism, chosen = survey.mechanism, cells.alphabet
-    if survey is cells or not isinstance(mechanism, PlanarLaplace) or not isinstance(chosen, Places):
-        return gathered
-    return replace(gathered, pool=[mechanism.on_cells(counts, chosen) for counts, _ in gathered.pool])
-
-
 def warn_of_values(columns: tuple[str, ...], source: str, survey: Survey) -> None:
     """Warn if a column is named like true values.
 
@@ -396,6 +369,7 @@ def warn_of_values(columns: tuple[str, ...], source: str, survey: Survey) -> Non
 
 def check_outputs(outputs: Iterable[Path | None], inputs: Iterable[Path | None]) -> None:
     """Refuse outputs that are inputs, or cannot be written, before any work."""
+    # Links are followed: writing through one would destroy the file it points at.
     read = {resolved(one) for one in inputs if one is not None and str(one) != "-"}
     written: set[Path] = set()
     for output in outputs:
@@ -408,6 +382,7 @@ def check_outputs(outputs: Iterable[Path | None], inputs: Iterable[Path | None])
             raise InvalidParameterError(f"{output} is named twice, and can hold one of the two. Name another output.")
         written.add(place)
         check_writable(output)
+    # Reports in CSV have a file of metadata beside them, which nobody names.
     for place in read | written:
         companion = place.with_name(place.name + SUFFIX)
         if companion in written or (place in written and companion in read):
@@ -415,32 +390,6 @@ def check_outputs(outputs: Iterable[Path | None], inputs: Iterable[Path | None])
                 f"{companion.name} is where the metadata of {companion.name.removesuffix(SUFFIX)} stand. Name another "
                 f"file."
             )
-
-
-def end_strictly(*fits: Fit | GroupFits | ShapeFit | None, strict: bool) -> None:
-    """End with a special exit code if reports do not fit.
-
-    Only if --strict asks for it.
-    """
-    if strict and any(one is not None and one.is_bad for one in fits):
-        raise typer.Exit(int(ExitCode.POOR_FIT))
-
-
-def choose_shape(survey: Survey, words: Sequence[str]) -> Shape | None:
-    """Return the shape: the survey's, or that of an option.
-
-    The option may repeat the survey's shape, or drop it.
-    """
-    if not words:
-        return survey.shape
-    plain = [one.strip().lower() for one in words]
-    if plain == ["none"]:
-        return None
-    if "none" in plain:
-        raise InvalidParameterError("--shape none leaves the survey's shape out; it goes with no other --shape.")
-    asked = Shape.of(list(words))
-    asked.check(survey.alphabet, survey.name)  # before any work is done
-    return survey.shape if asked == survey.shape else asked
 
 
 def describe_merged(heading: Heading) -> str:

@@ -500,7 +500,7 @@ class Outbox:
         if found.to.rstrip("/") != to.rstrip("/"):
             raise DataFileError(
                 f"{path} holds reports on their way to {found.to}, which may have counted some of them. Send them "
-                f"there: --to {found.to}"
+                f"there: confide send SURVEY VALUES {found.to}"
             )
         return found
 

@@ -113,8 +113,8 @@ class PostgresStore(Store):
 
     def require_invitable(self) -> None:
         raise InvalidParameterError(
-            "Invitations are not for PostgreSQL: it keeps deleted rows for a while, and a log, from which whoever has "
-            "its disk could tell which invitation brought which report. Keep such a survey in a file: --store FILE."
+            "Invitations are not for PostgreSQL: it keeps deleted rows for a while, and a log, from which anyone with "
+            "its disk could find out which invitation brought which report. Keep such a survey in a file: --store FILE."
         )
 
     def _spend(self, connection: Connection, batch: Batch) -> bool:

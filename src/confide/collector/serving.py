@@ -11,7 +11,9 @@ import socket
 import sys
 import threading
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
 
 import httptools
 import uvicorn
@@ -200,27 +202,53 @@ class GuardedProtocol(HttpToolsProtocol):
             self.transport.close()
 
 
+def _settings(application: Any, lifespan: Literal["on", "off"], certificate: Path | None) -> uvicorn.Config:
+    return uvicorn.Config(
+        application,
+        log_config=None,  # log no address, path or time
+        access_log=False,
+        log_level="error",  # uvicorn warns about each upgrade request
+        server_header=False,
+        date_header=False,
+        proxy_headers=False,
+        http=GuardedProtocol,
+        loop="auto",
+        ws="none",
+        lifespan=lifespan,
+        timeout_graceful_shutdown=30,
+        ssl_certfile=certificate,
+    )
+
+
+@dataclass(frozen=True)
+class SideDoor:
+    """A second socket of a server, for a part of its application.
+
+    Attributes
+    ----------
+    listening
+        The socket.
+    certificate
+        A file with certificate and key for https; None for http.
+    part
+        Returns the part, given the application.
+    """
+
+    listening: socket.socket
+    certificate: Path | None
+    part: Callable[[Application], Any]
+
+
 class Server(uvicorn.Server):
     """Server that says when it is ready, and ends without a traceback."""
 
-    def __init__(self, application: Application, on_ready: Callable[[], None] | None = None) -> None:
-        config = uvicorn.Config(
-            application,
-            log_config=None,  # log no address, path or time
-            access_log=False,
-            log_level="error",  # uvicorn warns about each upgrade request
-            server_header=False,
-            date_header=False,
-            proxy_headers=False,
-            http=GuardedProtocol,
-            loop="auto",
-            ws="none",
-            lifespan="on",
-            timeout_graceful_shutdown=30,
-        )
-        super().__init__(config)
+    def __init__(
+        self, application: Application, on_ready: Callable[[], None] | None = None, door: SideDoor | None = None
+    ) -> None:
+        super().__init__(_settings(application, "on", None))
         self._checking: asyncio.Task[None] | None = None
-        self._application, self._on_ready = application, on_ready
+        self._application, self._on_ready, self._door = application, on_ready, door
+        self._beside: uvicorn.Server | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         settings = Settings()
@@ -240,6 +268,12 @@ class Server(uvicorn.Server):
                 connections = min(connections, soft - LIMITS.spare_files)
         GuardedProtocol.most_connections = connections
         await super().startup(sockets)
+        if self._door is not None:
+            own = _settings(self._door.part(self._application), "off", self._door.certificate)
+            own.load()
+            self._beside = uvicorn.Server(own)
+            self._beside.lifespan = own.lifespan_class(own)
+            await self._beside.startup([self._door.listening])
         self._checking = asyncio.create_task(self._check())
         # Objects that exist now stay: without this, garbage collection took 5% of the time.
         gc.freeze()
@@ -251,7 +285,8 @@ class Server(uvicorn.Server):
         """End connections of slow clients."""
         while True:
             now = asyncio.get_running_loop().time()
-            for connection in list(self.server_state.connections):
+            beside = () if self._beside is None else self._beside.server_state.connections
+            for connection in [*self.server_state.connections, *beside]:
                 if isinstance(connection, GuardedProtocol):
                     connection.check(now)
             await asyncio.sleep(min(1.0, LIMITS.header_seconds / 2))
@@ -262,6 +297,8 @@ class Server(uvicorn.Server):
             self._application.readings.close()
             if self._application.guest is not None:
                 self._application.guest.close()
+        if self._beside is not None and self._door is not None:
+            await self._beside.shutdown([self._door.listening])
         await super().shutdown(sockets)
         if self._checking is not None:
             self._checking.cancel()
@@ -270,7 +307,7 @@ class Server(uvicorn.Server):
 def bind(host: str, port: int) -> socket.socket:
     """Return a listening socket; port 0 is any free one."""
     if not 0 <= port < 2**16:
-        raise InvalidParameterError(f"--port takes a number from 0 to {2**16 - 1:,}; got {port:,}.")
+        raise InvalidParameterError(f"A port is a number from 0 to {2**16 - 1:,}; got {port:,}.")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listening = socket.socket(family, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -280,7 +317,7 @@ def bind(host: str, port: int) -> socket.socket:
         listening.close()
         # No such name, or none of this machine: no other port helps.
         is_host = isinstance(error, socket.gaierror | UnicodeError) or error.errno == errno.EADDRNOTAVAIL
-        cure = "Name another --host, such as 127.0.0.1." if is_host else "Name another --port."
+        cure = "Name another host, such as --bind 127.0.0.1." if is_host else "Name another port, such as --bind 8080."
         why = getattr(error, "strerror", None) or error
         raise StoreError(f"Nothing can be served at {host}:{port}: {why}. {cure}") from None
     listening.listen(2048)
@@ -293,6 +330,7 @@ def run(
     settings: Settings | None = None,
     on_ready: Callable[[], None] | None = None,
     guest: Callable[[Collector], Guest] | None = None,
+    door: SideDoor | None = None,
 ) -> None:
     """Serve a store, and a guest, until a signal.
 
@@ -303,7 +341,8 @@ def run(
     try:
         opened.hold()
         collector = Collector(opened, settings)
-        server = Server(Application(collector, guest=None if guest is None else guest(collector)), on_ready)
+        application = Application(collector, guest=None if guest is None else guest(collector))
+        server = Server(application, on_ready, door)
         # Ignore SIGTERM here: uvicorn raises it again after shutdown, which would kill us before we close the store.
         is_main = threading.current_thread() is threading.main_thread()
         before = signal.signal(signal.SIGTERM, lambda *_: None) if is_main else None

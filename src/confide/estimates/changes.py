@@ -188,6 +188,14 @@ class Series(Shown):
         Whether reports are linked to people.
     by
         What waves are called.
+
+    Examples
+    --------
+    >>> import confide as cf
+    >>> asked = cf.RandomizedResponse(cf.Categories(["yes", "no"]), epsilon=1.0)
+    >>> weeks = {"1": asked.simulate_counts([400, 600], rng=1), "2": asked.simulate_counts([700, 300], rng=2)}
+    >>> print(cf.estimate_groups(weeks, asked).series("value == yes").change("1", "2"))
+    0.3419, between 0.2483 and 0.4355 at 95%
     """
 
     groups: GroupEstimates

@@ -137,6 +137,13 @@ class Diagnosis(Shown):
     shape
         The declared shape, assumed in all findings on these reports; None without one. Findings on any number of
         reports do not assume it.
+
+    Examples
+    --------
+    >>> import confide as cf
+    >>> found = cf.diagnose(None, cf.TruncatedGeometric(cf.Integers(0, 9), epsilon=1.0))
+    >>> print(found.identification.verdict)
+    yes
     """
 
     mechanism: Mechanism
@@ -233,11 +240,11 @@ class Diagnosis(Shown):
         if self.fit is None:
             return ""
         if self.fit.p_value < BEYOND_DOUBT:
-            return "They would rest on the mechanism, from which the reports do not come."
+            return "That depends on the mechanism, and the reports do not come from it."
         if self.alphabet.size > MOST_UNBIDDEN:
-            return f"{self.alphabet.size:,} values take long; confide.estimate(...).windows() finds out."
+            return f"{self.alphabet.size:,} values take long; confide.estimate(...).windows() computes them."
         if self.shape_fit is not None and self.shape_fit.p_value < BEYOND_DOUBT:
-            return "They would rest on the shape, against which the reports speak."
+            return "That depends on the shape, and the reports contradict it."
         try:
             return self.estimate.windows(level=self.level, name=self.name)
         except (InvalidParameterError, SolverError) as error:  # a union of shapes, or too large to compute
@@ -399,12 +406,12 @@ def told_in_words(diagnosis: Diagnosis) -> list[str]:
         return []
     people = counts.as_counted.total
     # If the reports do not come from the mechanism, no other finding means much.
-    doubt = ["What follows holds only as far as they do come from it."] if fit.is_bad else []
+    doubt = ["All other findings assume that they do."] if fit.is_bad else []
     taken = []
     if shape is not None and diagnosis.shape_fit is not None:
         said = "as the survey declared" if shape.is_declared else AFTERWARDS
-        taken = [f"What follows takes for granted that {shape.condition}, {said}.", str(diagnosis.shape_fit)]
-    why = f"Which windows of values these reports tell is not known. {diagnosis.why_no_windows}"
+        taken = [f"The other findings assume that {shape.condition}, {said}.", str(diagnosis.shape_fit)]
+    why = f"Which ranges these reports resolve is not known. {diagnosis.why_no_windows}"
     told = why if windows is None else windows.headline
     explained = [] if diagnosis.uniqueness is None else [_explained(diagnosis, people, diagnosis.uniqueness)]
     return [str(fit), *doubt, *filter(None, [counts.weighting, counts.dependence]), *taken, told, *explained]
@@ -444,7 +451,7 @@ def verdict_in_words(diagnosis: Diagnosis) -> list[str]:
     spectrum, chance, error = diagnosis.identification.spectrum, diagnosis.chance, diagnosis.inversion
     # If all singular values are known, only double precision limits the verdict.
     open_for = (
-        "is too close to call: in some directions distributions differ by less than double precision can tell"
+        "is too close to call: in some directions distributions differ by less than double precision resolves"
         if spectrum is None or spectrum.is_complete
         else "is open: it has too many values to compute all its singular values, and those that iteration found do "
         "not settle it"
@@ -481,7 +488,7 @@ def verdict_in_words(diagnosis: Diagnosis) -> list[str]:
             f"Matrix inversion, before any repair, would typically miss the truth by {error.typical:.3g} in Euclidean"
         )
         words.append(f"{missed} distance; no two distributions lie more than 1.41 apart.")
-    whole = "This is said of all distributions, whether they have the shape or not."
+    whole = "This is about all distributions, with or without the shape."
     return [*words, *([] if diagnosis.shape is None else [whole])]
 
 
@@ -495,7 +502,7 @@ def _joined(parts: Partition | None) -> list[str]:
         Verdict.YES: "their shares taken together can be revealed",
         Verdict.NO: "even their shares taken together cannot all be revealed",
     }.get(parts.identification.verdict, f"whether their shares can be revealed is {parts.identification.verdict}")
-    return [f"No report tells the values apart within {shown}. That leaves {parts.size:,} classes, and {outcome}."]
+    return [f"No report can distinguish the values within {shown}. That leaves {parts.size:,} classes, and {outcome}."]
 
 
 def _converges(diagnosis: Diagnosis) -> str:

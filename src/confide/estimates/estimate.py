@@ -59,8 +59,8 @@ from confide.values.queries import Query
 from confide.values.wording import Shown, counted
 
 CURE = (
-    "confide.diagnose(None, mechanism) says which values no report tells apart; .query(...) and .interval() of the "
-    "estimate hold the answers of all of them; values can be merged, or another mechanism used."
+    "confide.diagnose(None, mechanism) names the values that no report can distinguish. .query(...) and .interval() "
+    "give intervals that cover all of these answers. To settle it, merge values or use another mechanism."
 )
 """What to do if the distribution is not identifiable."""
 
@@ -251,7 +251,7 @@ class Estimate(Shown):
         """
         if self.blocks is not None:
             raise TooLargeError(
-                f"Intervals of each of {self.alphabet.size:,} cells are not found: these reports tell blocks of "
+                f"Intervals of each of {self.alphabet.size:,} cells are not computed: these reports resolve blocks of "
                 f"{self.blocks.side} x {self.blocks.side} cells at best. Ask for areas, with query(...)."
             )
         return self._inference.band(level, basis)
@@ -580,7 +580,7 @@ class Estimate(Shown):
         if not self.is_distribution:
             worth = ", not a distribution"
         elif not self.is_told:
-            worth = ", cannot be told from uniform"
+            worth = ", indistinguishable from uniform"
         elif self.method.seeks_maximum:
             worth = f", at most {self.certificate:.3g} below the maximum"
         elif tested is not None:

@@ -31,13 +31,11 @@ from confide.values.metrics import Value
 from confide.values.wording import all_of, counted, listed, quote_value, with_unit
 
 CERTIFICATE_MEANING = (
-    "The log-likelihood says how well a distribution explains the reports; some distribution explains them best. For a "
-    "method that climbs towards it, the certificate is a proof that no distribution whatever does better than this one "
-    "by more than the stated amount. It needs no knowledge of the truth. Close to 0, the answer is the best "
-    "explanation of the reports, for all practical purposes. It is not a distance from the truth, which itself lies "
-    "somewhat below the maximum: the best explanation of the reports also explains their noise, and under strong noise "
-    "a method that stops a little earlier often comes closer to the truth. So methods that smooth, mix or hold reports "
-    "out have none: the fit and the intervals say how good their answers are."
+    "The log-likelihood says how well a distribution explains the reports. The certificate proves that no distribution "
+    "does better than this one by more than the stated amount; it needs no knowledge of the truth. Close to 0, the "
+    "answer is the best explanation of the reports. It is not a distance from the truth: the best explanation also "
+    "explains the noise, and under strong noise a method that stops earlier is often closer to the truth. So methods "
+    "that smooth, mix or cross-validate have no certificate. For these, see the fit and the intervals."
 )
 """Meaning of an estimate's certificate."""
 
@@ -434,7 +432,7 @@ def _ruled_out(survey: Survey) -> str:
     report = _quoted(survey.mechanism.report_alphabet, output)
     return (
         f"The report {report} can come from {describe_value(survey.alphabet, can, survey.name)}, but never from "
-        f"{describe_value(survey.alphabet, cannot, survey.name)}: whoever sees it knows that."
+        f"{describe_value(survey.alphabet, cannot, survey.name)}: anyone who sees it knows that."
     )
 
 
@@ -455,9 +453,9 @@ def why_undivided(answer: Estimate, *, is_bidden: bool = False) -> str:
     if not answer.is_distribution:
         why = "the answer has negative shares, or does not add up to 1, so it is no distribution"
     elif answer.fit.p_value < BEYOND_DOUBT:
-        why = "the reports do not come from this mechanism, on which they would rest"
+        why = "the reports do not come from this mechanism, so they would be wrong"
     elif answer.shape_fit is not None and answer.shape_fit.p_value < BEYOND_DOUBT:
-        why = f"the reports speak against the shape {answer.shape}, on which they would rest"
+        why = f"the reports contradict the shape {answer.shape}, so they would be wrong"
     elif answer.is_many_shapes:
         why = f"the shape {answer.shape} is many shapes in one"
     elif is_endless and not isinstance(alphabet.geometry, LineGeometry):

@@ -223,7 +223,7 @@ class GroupEstimates(Shown, Mapping[Any, Estimate]):
         largest = f"{name(first)}, the largest" if len(self.untold) > 1 else name(first)
         found = self.estimates[first].uniformity
         cure = "" if found is None else f" Of {largest}: {found.cure}"
-        alike = "cannot be told from those of a uniform population, all values alike"
+        alike = "cannot be distinguished from those of a uniform population"
         return f"The reports of {which} {alike}: {names}.{cure}"
 
     @cached_property

@@ -118,16 +118,13 @@ class Origin:
 
     def __str__(self) -> str:
         if self.noise is Noise.SECURE:
-            return "As stated with them, the noise of these reports comes from the operating system's secure generator."
+            return "The noise of these reports is stated to come from the operating system's secure generator."
         if self.noise is Noise.SEEDED:
-            return (
-                "These reports are simulated: their noise comes from a seed, and whoever knows it can undo it. They "
-                "protect nobody."
-            )
+            return "These reports are simulated and protect nobody: anyone who knows the seed can undo the noise."
         if self.noise is Noise.PERMANENT:
             return (
-                "As stated with them, the noise of these reports is permanent: it comes from a secret of each person, "
-                "and whoever reports the same value again sends the same report again."
+                "The noise of these reports is stated to be permanent: it comes from each person's secret, so the same "
+                "value always gives the same report."
             )
         if self.noise is Noise.UNKNOWN:
             return "It is not known how these reports were made."
@@ -586,9 +583,9 @@ def describe_dependence(repeats: int, people: float) -> str:
     if repeats == 1:
         return ""
     return (
-        f"One person may have made {repeats:,} of these reports with permanent noise, which tell no more than one: "
-        f"intervals and tests are those of {people:,.10g} people, as many as there are at least. Where the files are "
-        f"of different people, counts.with_repeats(1) or --different-people says so."
+        f"One person may have made {repeats:,} of these reports. With permanent noise they say no more than one, so "
+        f"intervals and tests count {people:,.10g} people, the fewest there can be. If the files are of different "
+        f"people, say so: counts.with_repeats(1) or --different-people."
     )
 
 

@@ -191,7 +191,7 @@ class Evidence:
     def gathered(self, numbers: NDArray[np.int64]) -> Evidence:
         """Merge outputs of the same number, averaging their likelihoods.
 
-        Up to a factor of each output, that is, which no answer depends on.
+        Exact up to a factor for each output, which no answer depends on.
 
         >>> evidence = Evidence(Dense(np.array([[0.6, 0.3, 0.1], [0.1, 0.3, 0.6]])), np.array([2.0, 1.0, 1.0]))
         >>> few = evidence.gathered(np.array([0, 0, 1]))

@@ -594,6 +594,13 @@ class Audit(Shown):
         reports are drawn from. 0 if they agree; `None` if there is no channel.
     lasting
         Audit of the permanent round, for the promise of any number of reports of one value; `None` without one.
+
+    Examples
+    --------
+    >>> import confide as cf
+    >>> found = cf.audit(cf.TruncatedGeometric(cf.Integers(0, 9), epsilon=1.0))
+    >>> found.holds, found.extent.value
+    (True, 'exact over all pairs')
     """
 
     mechanism: Mechanism

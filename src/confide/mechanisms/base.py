@@ -35,7 +35,7 @@ from confide.mechanisms.sampling import (
     log_of,
     ratio_above,
 )
-from confide.mechanisms.shuffling import Shuffled, shuffle_channel, shuffle_promise
+from confide.mechanisms.shuffling import Shuffled, shuffle_channel, shuffle_kinds, shuffle_promise
 from confide.values import Alphabet, Indices
 from confide.values.base import Example
 from confide.values.checks import MOST_STORED, require_kinds
@@ -167,6 +167,10 @@ class SupportSets:
         some; otherwise they are the same for any two values.
     holds
         Whether the set of each report has the value with this number.
+    third
+        P(x and another value in the set | a third value). Optional. Default: unknown.
+    is_even
+        Whether `flip` and `both` are the same for any two values.
     """
 
     ratio: Fraction
@@ -174,6 +178,8 @@ class SupportSets:
     flip: Fraction
     both: Fraction
     holds: Callable[[NDArray[Any], Indices], NDArray[np.bool_]]
+    third: Fraction | None = None
+    is_even: bool = True
 
 
 @dataclass(frozen=True, eq=False)
@@ -400,11 +406,37 @@ class Mechanism(Shown, ABC):
         own = widest if between is None else promise.bound(*between)
         known = shuffle_promise(people, delta, own, widest)
         # All pairs of a thousand values take a few seconds.
-        if not self.has_channel or max(self.channel.shape) > 1_000:
+        if self.has_channel and max(self.channel.shape) <= 1_000:
+            pair = None if between is None else tuple(self.alphabet.encode(list(between)).tolist())
+            found = shuffle_channel(people, delta, self.channel, own, pair)
+        elif (kinds := self._kinds_of_reports) is not None:
+            found = shuffle_kinds(people, delta, own, *kinds)
+        else:
             return known
-        pair = None if between is None else tuple(self.alphabet.encode(list(between)).tolist())
-        found = shuffle_channel(people, delta, self.channel, own, pair)
         return replace(found, upper=min(found.upper, known.upper))
+
+    @property
+    def _kinds_of_reports(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]] | None:
+        """P(both, only the first, only the second, neither of two values supported).
+
+        Given the first of them, in the blanket, and given a third value (the first again if that is unknown). `None`
+        if it differs from pair to pair.
+        """
+        facts, sets, is_pair = self.facts, self.facts.supports, self.alphabet.size == 2
+        if facts.bits is not None:  # independent bits
+            keep, flip = map(float, facts.bits)
+            own, other = np.array([keep, 1 - keep]), np.array([flip, 1 - flip])
+            first, rest = np.outer(own, other).reshape(-1), np.outer(other, other).reshape(-1)
+            return first, rest * (own / other).min(), first if is_pair else rest
+        if sets is None or not sets.is_even:
+            return None
+
+        def kinds(one: Fraction, both: Fraction) -> NDArray[np.float64]:
+            return np.array([both, one - both, sets.flip - both, 1 - one - sets.flip + both], dtype=np.float64)
+
+        first = kinds(sets.keep, sets.both)
+        blanket = first * [float(sets.ratio), float(sets.ratio), 1.0, 1.0]  # as from a value in no set
+        return first, blanket, first if is_pair or sets.third is None else kinds(sets.flip, sets.third)
 
     def at(self, epsilon: float) -> Self:
         """Return the same mechanism with another epsilon.

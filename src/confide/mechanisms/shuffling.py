@@ -123,6 +123,32 @@ def shuffle_channel(
     return Shuffled(min(lower, upper), upper, people, delta)
 
 
+def shuffle_kinds(
+    people: int, delta: float, own: float, first: FloatArray, blanket: FloatArray, third: FloatArray
+) -> Shuffled:
+    """Bound the central epsilon from which of two values reports support.
+
+    Within a kind, no report says more about the two than another. So four numbers replace a matrix.
+
+    Parameters
+    ----------
+    people, delta, own
+        See :func:`shuffle_channel`.
+    first
+        P(both, only the first, only the second, neither), given the first value.
+    blanket
+        At most that given any value, report by report.
+    third
+        The same given a value of the others.
+    """
+    _check(people, delta)
+    seen = blanket > 0
+    left, right, blanket, third = first[seen], first[[0, 2, 1, 3]][seen], blanket[seen], third[seen]
+    upper = _smallest(lambda one: _delta_of_blanket(one, people, left, right, blanket), delta, own)
+    lower = _smallest(lambda one: _delta_of_attack(one, people, left, right, third), delta, own, up=False)
+    return Shuffled(min(lower, upper), upper, people, delta)
+
+
 def _check(people: int, delta: float) -> None:
     check_count("people", people, 1)
     if not is_number(delta) or not 1e-15 <= delta < 1:

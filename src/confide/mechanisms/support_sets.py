@@ -97,7 +97,11 @@ class SubsetSelection(BitReports):
     @property
     def facts(self) -> Facts:
         shares = f"{float(self.flip):.4g} + {float(self.keep - self.flip):.4g} theta"
-        both = self.keep * (self._members - 1) / (self.alphabet.size - 1)
+        size, members = self.alphabet.size, self._members
+        both = self.keep * (members - 1) / (size - 1)
+        # Two of the other members, given a third value in the set or out of it.
+        pairs = self.keep * (members - 1) * (members - 2) + (1 - self.keep) * members * (members - 1)
+        third = pairs / ((size - 1) * (size - 2)) if size > 2 else None
 
         def holds(reports: NDArray[np.int64], values: Indices) -> NDArray[np.bool_]:
             word, bit = np.divmod(values, BitVectors.WORD_BITS)
@@ -109,7 +113,7 @@ class SubsetSelection(BitReports):
             independence=Proof(BY_ITS_BIT.format(shares), "as in proposition strictlyConcaverappor"),
             log_smallest=self._log_outside,
             corollary="corollary consistency1",
-            supports=SupportSets(1 / self._ratio, self.keep, self.flip, both, holds),
+            supports=SupportSets(1 / self._ratio, self.keep, self.flip, both, holds, third),
         )
 
     @cached_property
@@ -277,7 +281,8 @@ class LocalHashing(LocalMechanism):
                 f"{most:,} of the {self.alphabet.size:,} that are needed. More seeds or free seeds identify everything."
             )
             dependence = Proof(reason, "theorem identification")
-        supports = SupportSets(1 / self._ratio, keep, flip, collision_share(self._buckets) * keep, self._holds)
+        both = collision_share(self._buckets) * keep
+        supports = SupportSets(1 / self._ratio, keep, flip, both, self._holds, is_even=free)
         return Facts(
             is_positive=True,
             independence=independence,

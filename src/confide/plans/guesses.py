@@ -230,7 +230,7 @@ def _listable(mechanism: Mechanism) -> Alphabet:
     alphabet = mechanism.alphabet
     if not alphabet.is_finite:
         raise InvalidParameterError(
-            f"{unbounded(alphabet)} Or say where values will lie: --span 0..99, or 20x14 for a map; in Python span=..."
+            f"{unbounded(alphabet)} Or say where values will lie: --guess 0..99, or 20x14 for a map; in Python span=..."
         )
     alphabet.require_listable()
     return alphabet

@@ -601,6 +601,14 @@ class Plan(Shown):
         The declared shape of the estimate; None without one.
     interval_widths
         With a shape and a query: the width of its interval with the shape and without it.
+
+    Examples
+    --------
+    >>> import confide as cf
+    >>> mechanism = cf.RandomizedResponse(cf.Categories(["yes", "no"]), epsilon=1.0)
+    >>> found = cf.plan(mechanism, [0.3, 0.7], people=1000, repeats=4, cache=False)
+    >>> 0 < found.prediction.mean < 0.1
+    True
     """
 
     mechanism: Mechanism

@@ -11,11 +11,12 @@ from typing import Any, Literal
 
 import numpy as np
 
+from confide.channels import Dense
+from confide.channels.transforms import CirculantChannel, HadamardChannel
 from confide.errors import ConfideError, InvalidParameterError
 from confide.mechanisms import (
     MECHANISMS,
     Mechanism,
-    Premise,
     TruncatedGeometric,
     TruncatedPlanarLaplace,
     WrappedGeometric,
@@ -31,8 +32,12 @@ from confide.values.wording import Shown, counted, with_unit
 
 Promise = Literal["local", "metric"]
 
-ALIKE = 1.05
-"""Mechanisms whose errors differ by less than this factor are ranked by the size of a report."""
+ALIKE, ALIKE_SIMULATED = 1.015, 1.05
+"""Mechanisms whose errors differ by less than this factor are ranked by the size of a report.
+
+Simulated errors scatter by some percent. Among 100 categories at epsilon 4, k-RR errs by 4 % more than subset selection
+at equal shares, and by 14 % more where few categories hold most people.
+"""
 
 
 @dataclass(frozen=True)
@@ -47,11 +52,14 @@ class Ranked:
         Its expected error.
     bits
         Size of a report in bits.
+    work
+        Numbers that one step of an estimate handles: the cost to count.
     """
 
     mechanism: Mechanism
     error: float
     bits: int
+    work: int
 
 
 @dataclass(frozen=True)
@@ -68,6 +76,13 @@ class Ranking(Shown):
         What the error is.
     unit
         Its unit; empty for shares.
+
+    Examples
+    --------
+    >>> import confide as cf
+    >>> found = cf.rank(cf.Categories(["a", "b", "c"]), 1.0, people=20_000)
+    >>> found.best.kind
+    'randomized-response'
     """
 
     candidates: tuple[Ranked, ...]
@@ -97,10 +112,13 @@ class Ranking(Shown):
 
     def __str__(self) -> str:
         rows = [
-            f"  {one.mechanism.kind:<20}  {self.show(one):>14}  {counted(one.bits, 'bit'):>10}"
+            f"  {one.mechanism.kind:<20}  {self.show(one):>14}  {counted(one.bits, 'bit'):>10}  {one.work:>12,}"
             for one in self.candidates
         ]
-        heading = f"Promise: {promise(self.best)} · {self.people:,} people · {self.measure} and size of a report"
+        heading = (
+            f"Promise: {promise(self.best)} · {self.people:,} people · {self.measure}, size of a report and numbers "
+            f"that a step of an estimate handles"
+        )
         return "\n".join([self.reason, "", heading, *rows])
 
     def record(self) -> dict[str, Any]:
@@ -112,7 +130,8 @@ class Ranking(Shown):
             "measure": self.measure,
             "unit": self.unit,
             "mechanisms": [
-                {"kind": one.mechanism.kind, "error": one.error, "bits": one.bits} for one in self.candidates
+                {"kind": one.mechanism.kind, "error": one.error, "bits": one.bits, "work": one.work}
+                for one in self.candidates
             ],
         }
 
@@ -170,8 +189,8 @@ def rank(
     ]
     if isinstance(alphabet.geometry, UnorderedGeometry) and query is None and promise == "local":
         rated = [(one, share_error(one, people)) for one in found]
-        known = [Ranked(one, error, _bits(one)) for one, error in rated if error is not None]
-        return Ranking(_ordered(known, alphabet, epsilon), people, "each share to within, at 95%")
+        known = [Ranked(one, error, _bits(one), _work(one, people)) for one, error in rated if error is not None]
+        return Ranking(_ordered(known, alphabet, epsilon, ALIKE), people, "each share to within, at 95%")
     # One shape flatters the mechanism that happens to suit it.
     truths = family_of(found[0]) if guess is None else (as_guess(guess, found[0]),)
     measure = choose_measure(alphabet, query)
@@ -182,9 +201,10 @@ def rank(
         if has_matrix(one) and one.facts.dependence is None:
             with contextlib.suppress(ConfideError):
                 errors = [simulation.predict(one, people).mean for simulation in simulations]
-                simulated.append(Ranked(one, sum(errors) / len(errors), _bits(one)))
+                mean = sum(errors) / len(errors)
+                simulated.append(Ranked(one, mean, _bits(one), _work(one, people)))
     name = measure.name if isinstance(measure, QueryWidth) else f"expected {measure.name}"
-    return Ranking(_ordered(simulated, alphabet, epsilon), people, name, measure.unit)
+    return Ranking(_ordered(simulated, alphabet, epsilon, ALIKE_SIMULATED), people, name, measure.unit)
 
 
 def rank_like(
@@ -256,13 +276,7 @@ def _chances(mechanism: Mechanism) -> tuple[float, float] | None:
         return float(facts.bits[0]), float(facts.bits[1])
     if facts.supports is not None:
         return float(facts.supports.keep), float(facts.supports.flip)
-    if facts.premise is Premise.OWN_VALUE:
-        own = mechanism.weights(0)[:2]
-        total = sum(mechanism.weights(0))
-        return own[0] / total, own[1] / total
-    channel = mechanism.channel if mechanism.has_channel else None
-    keep, flip = getattr(channel, "keep", None), getattr(channel, "flip", None)
-    return None if keep is None or flip is None else (float(keep), float(flip))
+    return mechanism.channel.support_rates if mechanism.has_channel else None
 
 
 def _bits(mechanism: Mechanism) -> int:
@@ -271,24 +285,46 @@ def _bits(mechanism: Mechanism) -> int:
     return outputs.bits.length if outputs.bits is not None else max(1, math.ceil(math.log2(outputs.size)))
 
 
-def _ordered(candidates: list[Ranked], alphabet: Alphabet, epsilon: float) -> tuple[Ranked, ...]:
+def _work(mechanism: Mechanism, people: int) -> int:
+    """Return how many numbers one step of an estimate handles.
+
+    It grows with the people where hardly two reports are alike: bit vectors, and hashes with seeds of their own.
+
+    >>> from confide import Integers, OptimizedUnary, RandomizedResponse
+    >>> [_work(kind(Integers(1, 100), 1.0), 20_000) for kind in (RandomizedResponse, OptimizedUnary)]
+    [200, 260000]
+    """
+    size = mechanism.alphabet.size
+    if mechanism.report_alphabet.bits is not None or not mechanism.has_channel:
+        return people * -(-size // 8)  # a byte has eight values
+    channel = mechanism.channel
+    outputs = channel.shape[1]
+    if isinstance(channel, Dense):
+        return size * outputs
+    if isinstance(channel, HadamardChannel | CirculantChannel):
+        return outputs * outputs.bit_length()
+    return size + outputs
+
+
+def _ordered(candidates: list[Ranked], alphabet: Alphabet, epsilon: float, alike: float) -> tuple[Ranked, ...]:
     if not candidates:
         raise InvalidParameterError(
             f"No mechanism with epsilon {epsilon:g} was found for {alphabet!r}. Metric privacy needs values with a "
             f"distance, such as numbers, dates or places."
         )
-    return tuple(_by_error(sorted(candidates, key=lambda one: one.error)))
+    return tuple(_by_error(sorted(candidates, key=lambda one: one.error), alike))
 
 
-def _by_error(left: list[Ranked]) -> Iterator[Ranked]:
+def _by_error(left: list[Ranked], alike: float) -> Iterator[Ranked]:
     """Give the best of what is left, again and again.
 
-    Of those nearly as good, it is the one with the smallest report, then the first in the list of all mechanisms.
+    Of those nearly as good, it is the one with the smallest report, then the least work, then the first in the list of
+    all mechanisms.
     """
     simplest = list(MECHANISMS)
     while left:
-        near = [one for one in left if one.error <= ALIKE * left[0].error]
-        chosen = min(near, key=lambda one: (one.bits, simplest.index(one.mechanism.kind)))
+        near = [one for one in left if one.error <= alike * left[0].error]
+        chosen = min(near, key=lambda one: (one.bits, one.work, simplest.index(one.mechanism.kind)))
         left = [one for one in left if one is not chosen]
         yield chosen
 

@@ -175,8 +175,8 @@ def _residuals(diagnosis: Diagnosis) -> Section:
     outputs, residuals = found
     name = "report" if diagnosis.mechanism.facts.bits is None else "number of bits that are set"
     caption = (
-        "By how many standard errors each report came more often (orange) or more rarely (grey) than the distribution "
-        "that explains all of them best expects. Within two there is nothing unusual; of many, a few reach three."
+        "How far each report is from what the best explanation expects, in standard errors: more often (orange) or "
+        "more rarely (grey). Within two is usual; of many, a few reach three."
     )
     told = tell_residuals(outputs, residuals, name)
     if outputs.grid is not None:

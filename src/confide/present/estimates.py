@@ -309,7 +309,7 @@ def _fullest(found: Findings) -> list[tuple[str, str, Interval]]:
     for name, windows in (divided or {found.survey.name: found.windows}).items():
         if windows is not None:
             place = max(range(len(windows)), key=lambda one: windows.answers[one].estimate)
-            what = f"most common {name}" if windows.alphabet.grid is None else "fullest"
+            what = f"most common {name}" if windows.alphabet.grid is None else "most populated"
             fullest.append((what, windows.names[place], windows.answers[place]))
     return fullest
 
@@ -483,7 +483,7 @@ def _main_result(answer: Estimate, name: str) -> str:
         )
         return f"By this estimate, half of all people lie between {low} and {high}, and the median is {middle}."
     top = int(np.argmax(shares))
-    common = "The most common" if alphabet.grid is None else "The fullest"
+    common = "The most common" if alphabet.grid is None else "The most populated"
     return f"{common} is {describe_value(alphabet, top, name)}, with {shares[top]:.1%} of the people."
 
 
@@ -513,7 +513,7 @@ def _accuracy(found: Findings, outcome: Outcome) -> str:
         return "Not a distribution: it has negative shares"
     if found.distance(outcome) is None:
         below = " below the maximum" if math.isfinite(outcome.estimate.certificate) else ""
-        return f"{bound_certificate(outcome).capitalize()}{below}" if outcome.estimate.method.seeks_maximum else ""
+        return f"Log-likelihood: {bound_certificate(outcome)}{below}" if outcome.estimate.method.seeks_maximum else ""
     variation = f"TV {outcome.total_variation:.3f}"
     return f"EMD {_distance(found, outcome)}, {variation}" if found.has_distances else variation
 
@@ -550,8 +550,8 @@ def _show_certainty(found: Findings) -> Section:
         return Section("How sure is it?", [])
     shown = [Listing(["Asked", f"Answer ({', '.join(levels)})", "Width of the interval"], rows)] if rows else []
     meaning = Note(
-        "If the survey were repeated, this share of intervals would cover the truth: each interval on its own, not all "
-        "of them at once."
+        "If the survey were repeated, that share of intervals would cover the truth. This is about each interval on "
+        "its own, not about all at once."
     )
     return Section("How sure is it?", [*shown, *_doubts(found), *bases, meaning], "fold")
 
@@ -841,7 +841,7 @@ def _explain_windows(windows: Windows, *, has_reports: bool) -> str:
         return (
             f"Cells are joined to districts until the reports resolve their shares. First map: the share of each "
             f"district, spread evenly over its cells, and its number. Second map: its share, and by how many points it "
-            f"may be off ({level}); the darker, the farther in proportion."
+            f"may be off ({level}); the stronger the shade, the larger its error relative to the share."
         )
     if not isinstance(windows.alphabet.geometry, LineGeometry):
         beside = " Pale bars: shares of the reports, which the noise has spread out." if has_reports else ""
@@ -853,7 +853,7 @@ def _explain_windows(windows: Windows, *, has_reports: bool) -> str:
 
 
 def tell_windows(windows: Windows, name: str) -> str:
-    """Return the shares of windows with their ends, the fullest first."""
+    """Return the shares of windows with their ends, the largest first."""
     order = sorted(range(len(windows)), key=lambda place: -windows.answers[place].estimate)
     told = [
         f"{windows.names[place]} {short_percent(one.estimate)} ({short_percent(one.low)} to {short_percent(one.high)})"
@@ -861,7 +861,7 @@ def tell_windows(windows: Windows, name: str) -> str:
         for one in (windows.answers[place],)
     ]
     more = f", and {counted(len(order) - len(told), 'more')}" if len(order) > len(told) else ""
-    return f"Shares by {name}, the fullest first, with {percent(windows.level)} intervals: {', '.join(told)}{more}."
+    return f"Shares by {name}, the largest first, with {percent(windows.level)} intervals: {', '.join(told)}{more}."
 
 
 def tell_paths(paths: Mapping[str, Sequence[float]], ceiling: float | None) -> str:

@@ -81,7 +81,7 @@ def summarise_groups(
         answers=_extremes(groups, answers),
         cautions=[*say.caution_simulated(groups.origin, is_page=is_page), *_cautions(groups)],
         sections=_page_sections(groups, answers) if is_page else [Section("", [_table(groups, answers)])],
-        verdict="" if fits.is_bad else fits.together.headline,
+        verdict="" if fits.is_bad else f"{fits.together.headline} {_explain_widths(answers)}".rstrip(),
         details=details,
         origin=say.come_from(made, survey, groups.origin),
     )
@@ -153,6 +153,14 @@ def _extremes(groups: SurveyGroups, answers: GroupAnswers) -> list[tuple[str, st
     return found
 
 
+def _explain_widths(answers: GroupAnswers) -> str:
+    """Return what the main answer's intervals owe to sampling, if known."""
+    found = [] if answers.main is None else answers.questions[answers.main].values()
+    shares = sorted({round(100 * one.parts.sampling) for one in found if one.parts is not None})
+    ends = " to ".join(f"{one}%" for one in sorted({*shares[:1], *shares[-1:]}))
+    return f"Uncertainty: {ends} sampling, the rest privacy noise." if shares else ""
+
+
 def _differences(groups: SurveyGroups) -> list[Section]:
     """Return how many groups differ, which ones, and the test behind it."""
     found, named = groups.differences, list[str]()
@@ -194,7 +202,7 @@ def _pictures(groups: SurveyGroups, answers: GroupAnswers) -> list[Section]:
         )
         for key in shown
     ]
-    small = [Note("A small bump of a curve may be chance.")] if groups.survey.alphabet.geometry.dimensions == 1 else []
+    small = [Note("Pale: a small bump may be chance.")] if groups.survey.alphabet.geometry.dimensions == 1 else []
     few = [] if is_all else [Note(f"The {len(shown)} largest of {len(groups):,} groups.")]
     legend = [say.Legend(style.TRUTH, "The grey behind each group is all groups together.")] if has_reference else []
     drawn = say.Cards(groups.survey.alphabet, panels, groups.survey.name)

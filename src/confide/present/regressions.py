@@ -64,7 +64,7 @@ def _headline(answer: Regression) -> str:
     place = max(effects, key=lambda at: abs(float(answer.estimates[at] / errors[at])))
     low, high = (float(one[place]) for one in answer.ends())
     if low <= 0 <= high:
-        return f"None of these effects can be told from 0 ({percent(answer.level)} confidence)."
+        return f"None of these effects differs clearly from 0 ({percent(answer.level)} confidence)."
     ends: Callable[[float], str] = _number
     now, told = float(answer.estimates[place]), f"{percent(answer.level)} confidence"
     if answer.model in ("logit", "multinomial", "ordered"):

@@ -74,6 +74,12 @@ Columns = dict[str, list[Any]]
 MOST_ROWS = 8
 """Rows that a card lists."""
 
+FIT_FRAME = (
+    "const page=this.contentDocument.documentElement;"
+    "new ResizeObserver(()=>this.style.height=Math.min(page.offsetHeight,1200)+'px').observe(page)"
+)
+"""Script of a frame: as tall as its page, up to 1,200 pixels. Where it is stripped, the height of the style stays."""
+
 
 def show_in_notebook(answer: object) -> str | None:
     """Return a result's notebook view; `None` if only text exists.
@@ -91,7 +97,7 @@ def show_in_notebook(answer: object) -> str | None:
         return None
     # A frame keeps the page's style and the notebook's apart, and drawings are chosen by its width.
     look = f"width:100%;height:{'20rem' if isinstance(answer, cards) else '40rem'};border:0"
-    return f'<iframe srcdoc="{text(page)}" title="confide" style="{look}"></iframe>'
+    return f'<iframe srcdoc="{text(page)}" title="confide" style="{look}" onload="{FIT_FRAME}"></iframe>'
 
 
 def page_of(answer: object) -> str:
@@ -176,7 +182,7 @@ def _painter(answer: object) -> tuple[tuple[float, float], Callable[[Axes], obje
             scene, (color,) = choose_scene(alphabet, (panel,), name), choose_colors([panel])
             return scene.size, lambda axes: scene.draw(axes, panel, color)
     raise InvalidParameterError(
-        f"A {type(answer).__name__} has no plot of its own. You can plot an Estimate, GroupEstimates, an Interval, a "
+        f"{type(answer).__name__} has no plot of its own. You can plot an Estimate, GroupEstimates, an Interval, a "
         f'Plan, a Regression, Counts, a Mechanism or a Survey. Its page has the pictures: .save("result.html").'
     )
 

@@ -245,13 +245,15 @@ class Summary:
         return {"headline": self.headline, "summary": list(filter(None, [said[0], *cautions, *said[1:]]))} | record
 
 
-def people_in(query: str) -> str:
+def people_in(query: str, name: str = "") -> str:
     """Return whom a query asks about, to complete "About 4% ...".
 
-    Empty if it names nobody.
+    Empty if it names nobody. A query without a name is about `name`.
 
     >>> people_in("age >= 65"), people_in("income < 20k"), people_in("within 2 km of 40.75, -73.98")
     ('are 65 or older', 'have income below 20k', 'are within 2 km of 40.75, -73.98')
+    >>> people_in("> 65", "age")
+    'are older than 65'
     """
     # How a sentence about people goes on for a comparison with a number.
     of_any = {
@@ -263,10 +265,10 @@ def people_in(query: str) -> str:
     of_ages = {">=": "are {} or older", ">": "are older than {}", "<=": "are {} or younger", "<": "are younger than {}"}
     if query.startswith("within "):
         return f"are {query}"
-    compared = re.fullmatch(r"(\w+)\s*(<=|>=|<|>|==?)\s*([-+$\w.,]+)", query)
-    if compared is None:
+    compared = re.fullmatch(r"(\w*)\s*(<=|>=|<|>|==?)\s*([-+$\w.,]+)", query)
+    if compared is None or not (name := compared[1] or name):
         return f"have {query}" if re.search("[<>=]| in ", query) else ""
-    name, sign, value = compared.groups()
+    _, sign, value = compared.groups()
     words = of_ages if name.lower() == "age" else of_any
     return words.get(sign, "are {}" if words is of_ages else "have {1} {0}").format(value, name)
 
@@ -321,7 +323,7 @@ def state(answer: Interval, name: str) -> str:
         of = "" if answer.question in ("median", "mean") or not name else "of "
         what = f"{answer.question} {of}{name}".strip()
         return f"The {what} is {now} {told}."
-    people = people_in(answer.question)
+    people = people_in(answer.question, name)
     return f"About {now} {people} {told}." if people else f"{answer.question}: about {now} {told}."
 
 
@@ -423,11 +425,10 @@ def caution_fits(fit: Fit | None, shape_fit: ShapeFit | None) -> list[Caution]:
 
 def caution_identification(found: Finding, groups: str = "") -> list[Caution]:
     """Caution that the distribution is not identifiable, perhaps in some groups."""
-    best = "the answers of all distributions that explain the reports best"
-    asked = "" if groups else f" --query and --interval give intervals that hold {best}."
+    asked = "" if groups else " --query and --interval give intervals that cover every best explanation."
     cure = (
-        f"confide diagnose says which values no report tells apart.{asked} To settle it, merge values in the survey or "
-        f"use another mechanism."
+        f"confide diagnose names the values that no report can distinguish.{asked} To settle it, merge values in the "
+        f"survey or use another mechanism."
     )
     heading = f"Not identified{groups}" if groups else "Not identified: this answer is one of many"
     return [Caution(f"Not identified{groups}", heading, (remark_on(found), cure))] if found.is_no else []

@@ -65,6 +65,7 @@ def summarise_survey(survey: Survey) -> Summary:
         *([("Consider", mechanism.advice)] if mechanism.advice else []),
         *([("Fine print", mechanism.fine_print[0])] if mechanism.instructions else []),
         *([("If shuffled", describe_shuffled(survey, 100_000))] if survey.shuffler else []),
+        *([("Who may see", "the result: whoever takes part")] if survey.results else []),
         *([("Not blurred", describe_groups(survey))] if survey.groups else []),
     ]
     examples = explain_guarantee(survey)
@@ -154,6 +155,8 @@ def survey_record(survey: Survey) -> dict[str, Any]:
         "title": survey.title,
         "simulated": survey.simulated or None,
         "shuffler": survey.shuffler or None,
+        "results": survey.results or None,
+        "language": survey.language or None,
         "alphabet": alphabet_record(survey.alphabet),
         "mechanism": {
             "kind": mechanism.kind,
@@ -273,11 +276,11 @@ def summarise_plan(survey: Survey, plan: Plan) -> Summary:
     measure, account = plan.measure, plan.guess.account
     now, _, margin = words_of.expected(measure, plan.prediction).partition(" ± ")
     unit = f" {plural(measure.unit)}" if margin and measure.unit else ""
-    guess = f"no guess; {plan.guess.name} is the worst shape" if plan.outlooks else f"guess {plan.guess.name}"
+    guess = f"no guess; {plan.guess.name} is the worst shape" if plan.outlooks else f"guess: {plan.guess.name}"
     meaning = words_of.width_meaning(plan)
-    known = [*([meaning] if meaning else []), *words_of.remarks(plan)]
+    remarks = [meaning, *words_of.remarks(plan)]
     shuffled = describe_shuffled(replace(survey, mechanism=plan.mechanism), plan.people) if survey.shuffler else ""
-    known += [] if account is None else [f"The guess was read from {account.description}."]
+    remarks += [] if account is None else [f"The guess was read from {account.description}."]
     made = (
         f"Made by confide {confide.__version__} with {plan.method!r}, {plan.prediction.repeats} repeats, seed "
         f"{plan.seed}, for {describe_mechanism(survey)}. People are drawn independently from the guess, or from each "
@@ -285,6 +288,7 @@ def summarise_plan(survey: Survey, plan: Plan) -> Summary:
     )
     planned = replace(survey, mechanism=plan.mechanism)
     ahead = "" if isinstance(measure, QueryWidth) else look_ahead_in_words(planned, plan.people, plan.guess.vector)
+    known = list(filter(None, [words_of.headline(plan) if ahead else "", *remarks]))
     story = "" if isinstance(measure, QueryWidth) else say.BOTH_TRUE
     heading = "How close the curve comes" if story else "How close the answer comes"
     return Summary(
@@ -302,7 +306,6 @@ def summarise_plan(survey: Survey, plan: Plan) -> Summary:
         sections=[
             Section("", [story if ahead else ""]),
             Section(heading, [*_picture(plan)], "hero"),
-            Section("", [f"{words_of.headline(plan)}"] if ahead else [], "fold"),
             describe_levels(planned, plan.people, plan.guess.vector),
             Section("What to know about it", [Bullets(known)], "fold"),
             *_shapes(plan),
@@ -314,8 +317,8 @@ def summarise_plan(survey: Survey, plan: Plan) -> Summary:
 
 def summarise_ranking(survey: Survey, ranking: Ranking) -> Summary:
     """Return which mechanism does best at the survey's promise."""
-    rows = [[one.mechanism.kind, ranking.show(one), f"{one.bits:,}"] for one in ranking.candidates]
-    table = Listing(["mechanism", ranking.measure, "bits a report"], rows)
+    rows = [[one.mechanism.kind, ranking.show(one), f"{one.bits:,}", f"{one.work:,}"] for one in ranking.candidates]
+    table = Listing(["mechanism", ranking.measure, "bits a report", "numbers a step"], rows)
     return Summary(
         f"Which mechanism? {survey.title}",
         [promise(ranking.best), f"{ranking.people:,} people"],

@@ -230,7 +230,7 @@ def window_bars(windows: Windows, truth: FloatArray | None) -> tuple[list[Bar], 
     for label, members, one in (found[place] for place in sorted(fullest)):
         known = None if truth is None else float(truth[members].sum())
         bars.append(Bar(label, one.estimate, known, (one.low, one.high)))
-    few = f"The {len(bars)} fullest of {len(found):,}; --show all shows all {windows.alphabet.size:,} values."
+    few = f"The {len(bars)} largest of {len(found):,}; --show all shows all {windows.alphabet.size:,} values."
     return bars, "" if len(bars) == len(found) else few
 
 

@@ -192,6 +192,15 @@ class Regression(Shown):
         What is known of the noise of the reports.
     private, public
         The private covariates, and the columns that are not blurred.
+
+    Examples
+    --------
+    >>> import confide as cf
+    >>> survey = cf.Survey(cf.RandomizedResponse(cf.Categories(["no", "yes"]), epsilon=2.0), "answer")
+    >>> reports = survey.mechanism.privatize(["no", "yes", "yes", "yes"] * 500, rng=1)
+    >>> found = cf.regress("answer ~ town", {"town": ["Bern", "Bern", "Oslo", "Oslo"] * 500, "report": reports}, survey)
+    >>> found.names
+    ('Intercept', 'town[T.Oslo]')
     """
 
     formula: str

@@ -22,7 +22,7 @@ import numpy as np
 
 from confide.channels.base import FloatArray
 from confide.data.counting.duck import path_literal
-from confide.data.files.sheets import PARQUET, Request, require
+from confide.data.files.sheets import PARQUET, Request, parquet_explained, require
 from confide.errors import InvalidParameterError
 from confide.regression.designs import Design, Formula, require_full_rank
 from confide.surveys.survey import Survey
@@ -43,7 +43,8 @@ def is_large(path: str | Path) -> bool:
     if not place.is_file():
         return False
     if str(path).lower().endswith(PARQUET):
-        rows: int = require("pyarrow.parquet").read_metadata(place).num_rows
+        with parquet_explained(str(path)):
+            rows: int = require("pyarrow.parquet").read_metadata(place).num_rows
         return rows > LARGE_ROWS
     return place.stat().st_size > LARGE_BYTES
 

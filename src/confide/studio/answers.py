@@ -17,6 +17,7 @@ from confide.collector.client import simulated_values, to_counts_file
 from confide.collector.wire import Wire
 from confide.data import datasets
 from confide.data.files.counts_files import write_counts_file
+from confide.data.files.records import ends_record
 from confide.errors import ConfideError, InvalidParameterError, UnreachableTargetError
 from confide.estimates.estimate import Estimate, Outcome, assess_pool
 from confide.estimates.explanations import describe_mechanism, why_undivided
@@ -219,7 +220,7 @@ def _seed(seed: object) -> int:
 def _expected_words(draft: Draft, outcome: Outcome, windows: Windows | None) -> str:
     people, unit = draft.people, draft.alphabet.unit
     if not outcome.estimate.is_told:
-        first = f"With {counted(people, 'person')}, the reports cannot be told from those of a uniform population."
+        first = f"With {counted(people, 'person')}, the reports look like those of a uniform population."
     elif windows is None:
         first = f"With {counted(people, 'person')}."
     else:
@@ -235,14 +236,7 @@ def window_records(windows: Windows) -> list[dict[str, Any]]:
     """Return windows for a page."""
     parts = zip(windows.labels, windows.members, windows.told, windows.answers, strict=True)
     return [
-        {
-            "label": label,
-            "indices": members.tolist(),
-            "is_told": is_told,
-            "estimate": one.estimate,
-            "low": one.low,
-            "high": one.high,
-        }
+        {"label": label, "indices": members.tolist(), "is_told": is_told} | ends_record(one)
         for label, members, is_told, one in parts
     ]
 
@@ -302,11 +296,13 @@ def play(work: dict[str, Any], tell: Tell) -> dict[str, Any]:
         "left": [],
         "made": f"{counted(draft.people, 'person')}, {described}, {draft.survey.mechanism.guarantee.terms}",
     }
+    # Quick ones first, so that a page has something to show while the others are at work.
     order = (*QUICK, *SLOW)
     for place, method in enumerate(sorted(chosen, key=lambda one: order.index(one) if one in order else len(order))):
         tell(place, len(chosen), f"Trying {METHODS[method].name}", found if found["methods"] else None)
         is_late = bool(found["methods"]) and time.perf_counter() > ends  # run one method in any case
         if math.isfinite(ends) and (method in SLOW or is_late):
+            # Left out and named: the page asks for these by themselves.
             found["left"].append(method)
             continue
         found["methods"].append({"key": method} | method_shown(draft.survey, counts, method, dataset.distribution))

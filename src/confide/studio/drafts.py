@@ -74,7 +74,7 @@ def read_draft(draft: Any) -> Draft:
 
 @lru_cache(KEPT)
 def _build(text: str) -> Draft:
-    survey_keys = ("name", "title", "alphabet", "groups", "limits", "shape")
+    survey_keys = ("name", "title", "language", "results", "alphabet", "groups", "limits", "shape")
     draft = json.loads(text)
     people, epsilon, guess = draft.get("people"), draft.get("epsilon"), draft.get("guess")
     if type(people) is not int or not 1 <= people <= MOST_PEOPLE:
@@ -82,9 +82,13 @@ def _build(text: str) -> Draft:
     if type(epsilon) not in (int, float) or not math.isfinite(epsilon) or epsilon <= 0:
         raise InvalidParameterError(f"epsilon must be a number above 0; got {_shown(epsilon)}.")
     document = {key: value for key, value in draft["survey"].items() if key in survey_keys}
+    # A page of another version may send more than this one reads: better refused than ignored.
     if strange := next((key for key in draft["survey"] if key not in survey_keys), None):
         raise InvalidParameterError(f"A draft's survey has the unknown key {_shown(strange)}.")
     refuse_files(document)
+    # One report a person unless the draft says otherwise: more of them tell more, and count a person twice.
+    if not document.setdefault("limits", {"reports": 1}):
+        del document["limits"]
     kind = draft.get("mechanism") or _usual(json.dumps(document.get("alphabet"), sort_keys=True))
     survey = build_survey(document | {"mechanism": {"kind": kind, "epsilon": float(epsilon)}})
     _require_drawable(survey.alphabet)
@@ -96,6 +100,7 @@ def _build(text: str) -> Draft:
 @lru_cache(KEPT)
 def _usual(alphabet: str) -> str:
     """Return the kind of the usual mechanism for these values."""
+    # At one epsilon and kept by the values alone: a slider would otherwise rank all mechanisms at every step.
     table = {"alphabet": json.loads(alphabet), "mechanism": {"kind": "randomized-response", "epsilon": 1.0}}
     values = build_survey(table).alphabet
     _require_drawable(values)
@@ -446,21 +451,21 @@ def warnings_of(draft: Draft) -> list[str]:
     bounds = [survey.mechanism.guarantee.bound(*(_value(draft.alphabet, place) for place in pair)) for pair in pairs]
     if bounds and min(bounds) >= math.log(99):  # even odds become 99 to 1
         found.append(
-            f"Nearly the truth: one report all but tells the {survey.name}, even among neighbours. Choose a smaller "
+            f"Nearly the truth: one report all but reveals the {survey.name}, even among neighbours. Choose a smaller "
             f"epsilon."
         )
     # Even odds become 55 to 45 between the values farthest apart.
     if pairs and largest_bound(survey.mechanism.guarantee, draft.alphabet) <= math.log(55 / 45):
         found.append(
-            "Nearly nothing: between any two values a report leaves the odds at 55 to 45 or closer to even, so that "
-            "the estimate will be little more than even shares. Choose a larger epsilon, or ask very many people."
+            "Nearly nothing: between any two values a report leaves the odds at 55 to 45 or closer to even, so the "
+            "estimate will be little more than even shares. Choose a larger epsilon, or ask very many people."
         )
     if draft.people < 1000:  # under the usual noise
-        found.append(f"{counted(draft.people, 'person')}: blurred reports of fewer than 1,000 people tell very little.")
+        found.append(f"{counted(draft.people, 'person')}: blurred reports of fewer than 1,000 people say very little.")
     elif draft.people < 5 * draft.alphabet.size:  # whatever the noise
         found.append(
             f"{counted(draft.people, 'person')} over {counted(draft.alphabet.size, 'value')}: fewer than 5 people "
-            f"a value. Only wide windows of values can be told; make the values coarser, or ask more people."
+            f"a value. Only wide ranges can be resolved. Make the values coarser, or ask more people."
         )
     return found
 

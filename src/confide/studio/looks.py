@@ -56,10 +56,6 @@ class Reading:
             self._found[what] = make()
         return self._found[what]
 
-    def has(self, what: str) -> bool:
-        """Whether a cached property is known already."""
-        return what in self.__dict__
-
     @cached_property
     def estimate(self) -> Estimate:
         """The estimate of the default method."""
@@ -79,6 +75,7 @@ class Reading:
         if self.why_not:
             return {"headline": "", "words": f"Ranges are left out: {self.why_not}.", "windows": []}
         windows = self.estimate.windows(name=self.survey.name)
+        # The headline may name the fullest district, which only windows know.
         self.found = replace(self.found, windows=windows)
         headline = first_answer(self.found)[1]
         return {"headline": headline, "words": windows.headline, "windows": window_records(windows)}
@@ -114,7 +111,7 @@ class Reading:
     @property
     def known(self) -> dict[str, Any]:
         """Slow results that are known already."""
-        return {what: self.__dict__[what] for what in ("fit", "windows") if self.has(what)}
+        return {what: self.__dict__[what] for what in ("fit", "windows") if what in self.__dict__}
 
     def ask(self, query: str) -> dict[str, Any]:
         """Return the answer to a question, or why there is none."""
@@ -125,17 +122,8 @@ class Reading:
             answer = self.estimate.query(query, LEVEL, name=self.survey.name)
             return answer_record(answer, self.survey.name)
         except ConfideError as error:
-            nothing = {
-                "estimate": 0.0,
-                "low": 0.0,
-                "high": 0.0,
-                "level": LEVEL,
-                "rests_on": "",
-                "title": query,
-                "now": "",
-                "ends": "",
-            }
-            return {"query": query} | nothing | {"error": str(error)}
+            nothing = dict.fromkeys(("estimate", "low", "high"), 0.0) | dict.fromkeys(("rests_on", "now", "ends"), "")
+            return {"query": query, "title": query, "level": LEVEL} | nothing | {"error": str(error)}
 
 
 READINGS: OrderedDict[tuple[str, int], Reading] = OrderedDict()
@@ -181,15 +169,16 @@ def look(work: dict[str, Any], tell: Tell) -> dict[str, Any]:
     for query in queries:
         steps.next(f"Answering {query}")
         answers.append(reading.ask(query))
+    # Commands that somebody copies leave out what cannot be asked.
     sound = [one["query"] for one in answers if "error" not in one]
     found = _known(reading, version) | {"queries": answers, "code": look_code(survey, sound, methods)}
     if not work.get("more", True):
         return found | reading.known
-    steps.next("Testing whether the reports fit", None if reading.has("fit") else found)
+    steps.next("Testing whether the reports fit", None if "fit" in reading.known else found)
     found["fit"] = reading.fit
     found |= reading.known | _more(reading, work, sound, methods, steps)
     parts = "districts" if found["values"]["plane"] else "ranges"
-    steps.next(f"Looking for {parts}", None if reading.has("windows") else found)
+    steps.next(f"Looking for {parts}", None if "windows" in reading.known else found)
     return found | {"windows": reading.windows}
 
 
@@ -248,6 +237,20 @@ def _more(
     return found
 
 
+def evidence(work: dict[str, Any], tell: Tell) -> bytes:
+    """Return the evidence on a survey as a page."""
+    from confide.mechanisms.audits import audit
+    from confide.present.pages import evidence_page
+
+    tell(0, 2, "Auditing the promise")
+    survey = Survey.from_json(work["document"])
+    result = audit(survey.mechanism)
+    tell(1, 2, "Testing whether the reports fit")
+    reading = reading_of(survey, int(work["version"]), work["record"])
+    fit = reading.estimate.fit if reading.counts.total else None
+    return evidence_page(survey, result, fit, int(reading.counts.total)).encode()
+
+
 def _groups(reading: Reading, queries: list[str]) -> tuple[list[dict[str, Any]], list[str]]:
     """Return estimates and differences of groups, for each column of groups."""
     shown, differences = [], []
@@ -258,6 +261,7 @@ def _groups(reading: Reading, queries: list[str]) -> tuple[list[dict[str, Any]],
             differences += [_change(groups, query, f"{name}: ") for query in queries or usual]
         answers = ask_groups(groups, queries, LEVEL)
         for key, one in groups.items():
+            # Shares were asked for; the rest, such as a median, comes with every group.
             told = {question: answer_record(found[key], reading.survey.name) for question, found in answers.items()}
             shares = [found[key].is_share for found in answers.values()]
             shown.append(

@@ -22,11 +22,12 @@ import orjson
 
 from confide import __version__
 from confide.collector.client import write_message
-from confide.collector.http import JSON, UNKEPT, Call, Reply, not_found, require_method
+from confide.collector.http import HTML, JSON, UNKEPT, Call, Reply, not_found, require_method
 from confide.collector.service import Collector, Entry, Refusal, counts_json, read_json, version_of
 from confide.collector.stores import ACCEPTED, digest_secret, is_allowed
 from confide.errors import InvalidParameterError
 from confide.studio.drafts import chosen_methods, chosen_queries, dataset_records, templates
+from confide.studio.sharing import Links
 from confide.studio.workers import ENDED, Tell, Worker
 
 TYPES = {
@@ -45,6 +46,9 @@ MOST_SIMULATED = 100_000
 PREVIEW_SECONDS = 5.0
 """Time limit of a draft; drafts that people make take less than a tenth."""
 
+CROWD_SECONDS = 5.0
+"""Seconds between two public results of a survey."""
+
 Body = Callable[[], Awaitable[bytes]]
 
 LONG = {"look": "look", "plan": "long", "expect": "quick", "play": "quick", "simulate": "quick"}
@@ -54,13 +58,17 @@ LONG = {"look": "look", "plan": "long", "expect": "quick", "play": "quick", "sim
 class Studio:
     """The studio, as a guest of a collector's server."""
 
-    def __init__(self, collector: Collector, *, is_warm: bool = False, people: int = 0) -> None:
+    def __init__(
+        self, collector: Collector, *, is_warm: bool = False, people: int = 0, links: Links | None = None
+    ) -> None:
         self.collector, self._is_warm, self._people = collector, is_warm, people
+        self._links = links or Links()
         self.jobs = Jobs()
         # Two processes look, each with its own cache: one answers questions while the other computes windows.
         sizes = {"preview": 1, "quick": 2, "look": 2, "long": 1}
         self.crews = {name: Crew(size) for name, size in sizes.items()}
         self._previews = 0
+        self._crowds: dict[str, tuple[float, asyncio.Future[bytes]]] = {}
         self._files: dict[tuple[str, str], tuple[bytes, bytes]] = {}
         static = files("confide").joinpath("studio", "static")
         self._names = {one.name for one in static.iterdir()} if static.is_dir() else set()
@@ -86,18 +94,30 @@ class Studio:
         if parts[:2] == ["studio", "v1"]:
             return await self._ask(parts[2:], request, body)
         require_method(request.method, "GET")
-        if parts == ["studio"]:
-            return self._file("static", "studio.html", request)
-        if len(parts) == 2 and parts[0] == "take" and re.fullmatch("[0-9a-f]{32}", parts[1]):
-            return self._file("static", "take.html", request)
-        if len(parts) == 2 and (parts[0] == "studio" or (parts[0] == "take" and parts[1] in self._names)):
-            return self._file("static", parts[1], request)
-        if parts[0] == "take":  # a person opened a broken link: answer with a page, not with JSON
+        if len(parts) == 3 and parts[0] == "take" and parts[2] == "crowd":
+            return 200, await self._crowd(self.collector.entry(parts[1])), JSON
+        # Each page has its own files: who may only take part reads nothing of the studio.
+        name = self._page_of(parts) if len(parts) < 3 else ""
+        if name:
+            return self._file("static", name, request)
+        if parts[0] == "take" and (
+            len(parts) != 2 or parts[1] not in self._names
+        ):  # a person opened a broken link: answer with a page, not with JSON
             _, _, sent = self._file("static", "take.html", request)
             return 404, self._files["static", "take.html"][0], sent
         if parts == ["client", "confide.js"]:
             return self._file("client", "confide.js", request)
         raise not_found()
+
+    def _page_of(self, parts: list[str]) -> str:
+        """Return the static file of a path; empty if there is none."""
+        if parts == ["studio"]:
+            return "studio.html"
+        room, name = parts[0], parts[-1]
+        if room == "take" and re.fullmatch("[0-9a-f]{32}", name):
+            return "take.html"
+        is_own = room in ("studio", "take") and name.startswith("studio.") == (room == "studio")
+        return name if is_own and len(parts) == 2 and name in self._names else ""
 
     def _file(self, folder: str, name: str, request: Call) -> Reply:
         """Return a static file, which browsers cache and revalidate."""
@@ -149,11 +169,11 @@ class Studio:
                 require_method(request.method, "POST")
                 self.jobs.stop(self._job(number, request))
                 return 200, b"{}", JSON
-            case ["watch" | "counts" as what, fingerprint]:
+            case ["watch" | "counts" | "evidence" as what, fingerprint]:
                 require_method(request.method, "GET")
                 self.collector.require("read", request.secret, fingerprint)
                 entry = self.collector.entry(fingerprint)
-                return await (self._watch(entry) if what == "watch" else self._counts(entry))
+                return await {"watch": self._watch, "counts": self._counts, "evidence": self._evidence}[what](entry)
         raise not_found()
 
     async def _read(self, request: Call, body: Body, role: str = "administer") -> dict[str, Any]:
@@ -174,6 +194,8 @@ class Studio:
             "templates": templates(),
             "surveys": [self._summary(one) for one in entries],
             "may_administer": may_administer,
+            "languages": sorted(name[:-5] for name in self._names if name.endswith(".json")),
+            "links": self._links.record,
         }
         return 200, orjson.dumps(found), JSON
 
@@ -309,6 +331,38 @@ class Studio:
             "is_closed": entry.stored.is_closed,
         }
         return 200, orjson.dumps(found), JSON
+
+    async def _crowd(self, entry: Entry) -> bytes:
+        """Return what whoever takes part may know: how many answered, and the result if the survey says so.
+
+        No token is needed, so we look at most every few seconds, once for all who ask.
+        """
+        account = await asyncio.to_thread(self.collector.store.account, entry.stored.number)
+        found: dict[str, Any] = {"accepted": account.get(ACCEPTED, 0), "result": None}
+        if entry.survey.results and found["accepted"]:
+            known = self._crowds.get(entry.stored.fingerprint)
+            if known is None or (known[1].done() and time.monotonic() - known[0] > CROWD_SECONDS):
+                known = time.monotonic(), asyncio.ensure_future(self._result(entry, version_of(entry, account)))
+                self._crowds[entry.stored.fingerprint] = known
+            found["result"] = orjson.Fragment(await asyncio.shield(known[1]))
+        return orjson.dumps(found)
+
+    async def _result(self, entry: Entry, version: int) -> bytes:
+        record = await asyncio.to_thread(counts_json, self.collector, entry)
+        asked = {"queries": [], "methods": [], "more": False}
+        asked |= {"document": entry.stored.document, "record": record, "version": version}
+        try:
+            known = orjson.loads(await self.crews["quick"].do("look", asked))
+        except Refusal:  # no answer: people see how many answered all the same
+            return b"null"
+        found = {key: known[key] for key in ("distribution", "reports")}
+        return orjson.dumps({"labels": known["values"]["labels"]} | found)
+
+    async def _evidence(self, entry: Entry) -> Reply:
+        account = await asyncio.to_thread(self.collector.store.account, entry.stored.number)
+        record = await asyncio.to_thread(counts_json, self.collector, entry)
+        asked = {"document": entry.stored.document, "record": record, "version": version_of(entry, account)}
+        return 200, await self.crews["look"].do("evidence", asked), HTML
 
     async def _counts(self, entry: Entry) -> Reply:
         record = await asyncio.to_thread(counts_json, self.collector, entry)
@@ -484,6 +538,7 @@ class Jobs:
 
     async def _run(self, job: Job, key: str | None, work: Callable[[Job], Awaitable[bytes]]) -> None:
         try:
+            # Asked twice, as by two tabs, work is done once.
             kept = None if key is None else self.kept(key)
             job.answer = await work(job) if kept is None else kept
             job.state = "done"

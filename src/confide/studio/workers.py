@@ -85,6 +85,7 @@ def _answer(kind: str, asked: dict[str, Any], tell: Tell) -> tuple[str, bytes]:
         "trial": drafts.trial,
         "expect": answers.expect,
         "look": looks.look,
+        "evidence": looks.evidence,
         "play": answers.play,
         "plan": answers.plan,
         "simulate": answers.simulate,

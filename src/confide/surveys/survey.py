@@ -44,7 +44,7 @@ from confide.mechanisms.randomized_response import UnaryEncoding
 from confide.mechanisms.rounds import between_rounds
 from confide.mechanisms.sampling import Permanent, as_permanents
 from confide.values import ALPHABETS, Alphabet, Attributes
-from confide.values.checks import check_count, check_positive, require_kinds, settle
+from confide.values.checks import check_choice, check_count, check_positive, require_kinds, settle
 from confide.values.portable import canonical_json, fingerprint_of, read_json
 from confide.values.wording import Shown, counted, suggestion
 
@@ -53,7 +53,16 @@ Builder = TypeVar("Builder")
 PERMANENT = "permanent"
 """In ``[limits]``: noise that each person's secret determines."""
 
-CONTENT_KEYS = ("shape", "simulated", "shuffler", "alphabet", "mechanism", "limits", "groups")
+TEXTS = ("simulated", "shuffler", "results")
+"""What a survey may say in a text of its own: empty ones are omitted to keep older fingerprints."""
+
+CALLED = ("name", "title", "language")
+"""What a survey is called, and in which language: no part of its fingerprint."""
+
+PUBLIC = "public"
+"""As ``results``: whoever takes part may see the result."""
+
+CONTENT_KEYS = ("shape", *TEXTS, "alphabet", "mechanism", "limits", "groups")
 """What a survey says but for how it is called: what its fingerprint is of."""
 
 
@@ -226,6 +235,11 @@ class Survey(Shown):
     shuffler
         Who mixes the reports before anybody else sees them, such as ``the hospital's IT``; empty if nobody does. It is
         part of the fingerprint, because the central promise takes trust in them.
+    results
+        ``"public"`` if whoever takes part may see the result; empty if only the curator may. It is part of the
+        fingerprint, because people are told.
+    language
+        The language of title and answers, such as ``de``; the page to take part speaks it too. Empty for English.
 
     Examples
     --------
@@ -245,11 +259,15 @@ class Survey(Shown):
     is_permanent: bool = False
     simulated: str = ""
     shuffler: str = ""
+    results: str = ""
+    language: str = ""
 
     def __post_init__(self) -> None:
-        for name in ("simulated", "shuffler"):
+        for name in (*TEXTS, "language"):
             if getattr(self, name) != "":
                 _text(name, getattr(self, name))
+        check_choice("results", self.results or PUBLIC, (PUBLIC,))
+        _check_language(self.language)
         require_kinds(Survey, vars(self))
         given: Mapping[str, Any] = self.groups  # as a file may have them
         for name, values in given.items():
@@ -312,7 +330,8 @@ class Survey(Shown):
         shape = "" if self.shape is None else f", declared {self.shape}"
         people = f", of people made up from {self.simulated}" if self.simulated else ""
         mixed = f", shuffled by {self.shuffler}" if self.shuffler else ""
-        return f"{self.mechanism!r}{most}{shape}{people}{mixed}"
+        shown = ", with public results" if self.results else ""
+        return f"{self.mechanism!r}{most}{shape}{people}{mixed}{shown}"
 
     @property
     def needs_secret(self) -> bool:
@@ -370,8 +389,7 @@ class Survey(Shown):
         """
         lines = [f"name = {toml_value(self.name)}", f"title = {toml_value(self.title)}"]
         lines += [] if self.shape is None else [f"shape = {toml_value(self.shape.words)}"]
-        texts = {"simulated": self.simulated, "shuffler": self.shuffler}
-        lines += [f"{name} = {toml_value(text)}" for name, text in texts.items() if text]
+        lines += [f"{name} = {toml_value(getattr(self, name))}" for name in ("language", *TEXTS) if getattr(self, name)]
         tables = self._declarations().items()
         return "\n".join(lines + [line for place, one in tables for line in toml_table(place, one, most_entries)])
 
@@ -444,14 +462,14 @@ class Survey(Shown):
 
     def record(self) -> dict[str, Any]:
         """Return what :meth:`to_json` writes, as lists and dictionaries."""
-        return {"name": self.name, "title": self.title} | self._content | {"fingerprint": self.fingerprint}
+        called = {name: getattr(self, name) for name in CALLED if name != "language" or self.language}
+        return called | self._content | {"fingerprint": self.fingerprint}
 
     @property
     def _content(self) -> dict[str, Any]:
         """What the fingerprint is of: all but what the survey is called."""
         declared: dict[str, Any] = {} if self.shape is None else {"shape": list(self.shape.words)}
-        texts = {"simulated": self.simulated, "shuffler": self.shuffler}
-        declared |= {name: text for name, text in texts.items() if text}
+        declared |= {name: getattr(self, name) for name in TEXTS if getattr(self, name)}
         return declared | {place: json_of(declaration) for place, declaration in self._declarations().items()}
 
     def _declarations(self) -> dict[str, dict[str, Any]]:
@@ -462,6 +480,11 @@ class Survey(Shown):
         stated = {name: value for name, value in limits.items() if value is not None}
         tables |= {"limits": stated} if stated else {}
         return tables | ({"groups": dict(self.groups)} if self.groups else {})
+
+
+def _check_language(code: str) -> None:
+    if code and not re.fullmatch("[a-z]{2,3}(-[A-Za-z0-9]{2,8})*", code):
+        raise SurveyError(f"language is a code such as en, de or pt-BR; got {code!r}.")
 
 
 def _pin(fingerprint: str, tables: dict[str, Any]) -> str:
@@ -536,12 +559,10 @@ def refuse_files(content: object) -> None:
 
 def build_survey(document: dict[str, Any]) -> Survey:
     """Build a survey from what its file holds, as dictionaries and lists."""
-    _refuse_unknown("the survey", document, ("name", "title", *CONTENT_KEYS))
+    _refuse_unknown("the survey", document, (*CALLED, *CONTENT_KEYS))
     alphabet = _build_alphabet(_table(document, "alphabet", "the survey"), "alphabet")
     mechanism = _build_mechanism(_table(document, "mechanism", "the survey"), alphabet, "mechanism")
-    settings: dict[str, Any] = {
-        key: _text(key, document[key]) for key in ("name", "title", "simulated", "shuffler") if key in document
-    }
+    settings: dict[str, Any] = {key: _text(key, document[key]) for key in (*CALLED, *TEXTS) if key in document}
     if "limits" in document:
         limits = _table(document, "limits", "the survey")
         _refuse_unknown("[limits]", limits, ("reports", "epsilon", "noise"))

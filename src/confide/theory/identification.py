@@ -173,7 +173,7 @@ def too_few(values: int, outputs: int) -> Identification:
 
 def same_rows(values: int, classes: int) -> Identification:
     """Return what fewer classes of identical rows than values mean."""
-    reason = f"Some of the {values:,} values have identical rows: only {classes:,} can be told apart at all."
+    reason = f"Some of the {values:,} values have identical rows: only {classes:,} can be distinguished."
     return Identification(Verdict.NO, reason, THEOREM, {"classes": classes})
 
 

@@ -208,9 +208,9 @@ class MaximumSet:
     def is_exact(self) -> bool:
         """Whether ranges are exact; if not, they are outer bounds.
 
-        They are where all free values are positive for sure in some maximum-likelihood estimate. A point is sought
-        that exceeds twice what it may be off everywhere: then the best explanation next to it is positive everywhere,
-        and can be moved along any flat direction, there and back.
+        They are exact if some maximum-likelihood estimate is certainly positive on all free values: it can then be
+        moved along any flat direction, both ways. To prove that, a point is sought that exceeds twice its error bound
+        everywhere.
         """
         if self.dimension == 0 or not self.is_settled:
             return self.dimension == 0

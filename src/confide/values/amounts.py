@@ -367,8 +367,8 @@ rooms < 2 THEN 1 END
         else:
             sentence = (
                 f"Two amounts on either side of an edge count as far apart as the middles of their bins, up to "
-                f"{with_unit(float(self.gaps.max()), self.unit)}, however near they are; two people in one bin are not "
-                f"told apart at all. Two amounts d apart count as d + {with_unit(max(widths), self.unit)} at worst."
+                f"{with_unit(float(self.gaps.max()), self.unit)}, even if they are close. In one bin, people cannot be "
+                f"distinguished. At worst, two amounts d apart count as d + {with_unit(max(widths), self.unit)}."
             )
         is_open = self.below or self.above
         beyond = "A bin with an open end lies where one as wide as its neighbour would, however far its amounts go."

@@ -289,7 +289,7 @@ class Categories(Spelled):
         epsilon=2.0,
         text="""\
 values = ["never", "sometimes", "often"]
-# fold = true          # "NEVER " is never too: case and blanks do not matter, and what was folded is told
+# fold = true          # "NEVER " is never too: ignores case and blanks, and says how many rows it changed
 # aliases = { often = ["always", "daily"] }   # other names that people have for a value
 # other = "sometimes"  # the value that takes whatever is not listed, typing errors too; refused if left out
 """,
@@ -551,7 +551,7 @@ class Scale(Spelled, Integers):
 values = ["never", "rarely", "sometimes", "often", "always"]
 unit = "step"          # what distances are counted in; may be left out
 # positions = [0, 1, 2, 4, 8]   # where each word lies, in that unit, if not in equal steps
-# fold = true          # "NEVER " is never too: case and blanks do not matter, and what was folded is told
+# fold = true          # "NEVER " is never too: ignores case and blanks, and says how many rows it changed
 # aliases = { always = ["daily", "every day"] }   # other names that people have for a word
 """,
     )

@@ -198,15 +198,15 @@ class Disc:
 def count_cells(area: Area | Disc, centres: FloatArray, corners: FloatArray) -> str:
     """Say how many cells an area holds, and how many it cuts."""
     inside, cut = area.contains(centres), area.cuts(corners)
-    whole = f"{counted(int(inside.sum()), 'cell')} by centre"
+    whole = f"{counted(int(inside.sum()), 'cell')}, chosen by centre"
     south, west, north, east = area.box
     (least, first), (most, last) = corners.min(axis=(0, 1)), corners.max(axis=(0, 1))
     is_beyond = south < least or west < first or north > most or east > last
-    beyond = ", and runs beyond the cells, where nobody is counted" if is_beyond else ""
+    beyond = "; part of it lies outside the map" if is_beyond else ""
     if not cut.any():
         return f"{whole}; its border cuts none{beyond}"
     both = int((cut & inside).sum())
-    count = f"{both:,} {'counts' if both == 1 else 'count'} whole and the others not at all"
+    count = f"{both:,} {'counts' if both == 1 else 'count'} whole, the others not at all"
     return f"{whole}; its border cuts {int(cut.sum()):,}, of which {count}{beyond}"
 
 

@@ -223,8 +223,8 @@ class OnEarth(Alphabet):
     @property
     def fine_print(self) -> tuple[str, ...]:
         ground = (
-            f"Distances in the plane are never more than on the ground (WGS 84), and at most {self.given_away:.2%} "
-            f"less, which is given away."
+            f"Distances in the plane are never longer than on the ground (WGS 84), and up to {self.given_away:.2%} "
+            f"shorter: on the ground, the promise is kept."
         )
         return (ground, told_at_edges("place", self._noun, self.spacing, self.unit, math.sqrt(2) * self.spacing))
 
@@ -674,7 +674,7 @@ north = 40.7942
 east = -73.9374
 # centre = [40.7493, -73.9790]   # in place of the box: a latitude and longitude
 # radius = "5 km"
-# step = "1 m"         # the lattice on which places are told apart, and noise is drawn exactly
+# step = "1 m"         # the lattice of places, on which noise is drawn exactly
 # unit = "km"          # what distances are counted in, km or m
 """,
     )

@@ -312,6 +312,12 @@ def read_areas(source: GeoJSON) -> list[Area]:
     return areas
 
 
+def is_drawing(source: GeoJSON) -> bool:
+    """Whether GeoJSON has nothing but lines, such as a coast: they are drawn, and nothing is asked of them."""
+    content, origin = _load(source)
+    return all(one["type"] in ("LineString", "MultiLineString") for one, _, _ in _geometries(content, origin))
+
+
 def read_lines(source: GeoJSON) -> list[FloatArray]:
     """Read lines to draw behind a map, including borders of areas.
 

@@ -424,7 +424,7 @@ class _Reader:
         alike = [one for one in known if one == word] or [one for one in known if one.lower() == word.lower()]
         if alike:
             return alike[0]
-        raise self._error(f"{word!r} is no name here; known: {', '.join(known)}{suggestion(word.lower(), known)}")
+        raise self._error(f"{word!r} is not a name here; known: {', '.join(known)}{suggestion(word.lower(), known)}")
 
     def _known_names(self) -> tuple[str, ...]:
         if self._parts:
@@ -510,7 +510,7 @@ class _Reader:
 
     def _error(self, what: str) -> InvalidParameterError:
         example = _example(self.alphabet, self.name if self._known_names() else None)
-        return InvalidParameterError(f"The query {self.text!r} makes no sense: {what}. Write for example: {example}")
+        return InvalidParameterError(f"The query {self.text!r} cannot be read: {what}. Write for example: {example}")
 
 
 def _example(alphabet: Alphabet, name: str | None) -> str:

@@ -132,16 +132,16 @@ def told_at_edges(noun: str, cell: str, step: float, unit: str, farthest: float 
 
     `step` is the distance between neighbours, `farthest` between those that touch at a corner.
 
-    >>> told_at_edges("amount", "bin", 10, "thousand").split("; ")[1]
-    'two people in one bin are not told apart at all. Two amounts d apart count as d + 10 thousand apart at worst.'
+    >>> told_at_edges("amount", "bin", 10, "thousand").split(". ")[1]
+    'Two people in one bin cannot be distinguished at all'
     """
     most = with_unit(step if farthest is None else farthest, unit)
     corner = "" if farthest is None else f" (at a corner {most})"
     things = _several(noun)
     return (
         f"Two {things} on either side of an edge count as a whole {cell}, {with_unit(step, unit)}, apart{corner}, "
-        f"however near they are; two people in one {cell} are not told apart at all. Two {things} d apart count as d + "
-        f"{most} apart at worst."
+        f"even if they are close. Two people in one {cell} cannot be distinguished at all. At worst, two {things} d "
+        f"apart count as d + {most} apart."
     )
 
 

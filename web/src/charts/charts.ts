@@ -330,7 +330,7 @@ export function legendOf(spec: Pick<Spec, "series" | "windows" | "values">): HTM
         "li",
         {},
         h("span", { class: "swatch window of-stacked" }),
-        spec.values.positions ? "each window’s share, between its ends" : "between its ends",
+        spec.values.positions ? "each range’s share, between its ends" : "between its ends",
       ),
     );
   return h("ul", { class: "legend" }, ...entries);

@@ -92,7 +92,7 @@ class Screen implements Desk {
         h(
           "p",
           { class: "lead" },
-          "Say who is asked, how many, and how precise the answer must be. How much each answer is blurred follows from that.",
+          "Say who you are asking, how many, and how precise you need to be. We work out how much privacy everyone can have.",
         ),
       ),
       this.#glance.element,

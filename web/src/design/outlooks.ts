@@ -65,7 +65,7 @@ export class Promised {
         h(
           "p",
           {},
-          "Whoever sees one report, and thought two answers equally likely before, can then bet on the right one with at most these odds.",
+          "Someone who thought two answers equally likely, and then sees one report, can bet on the right one with at most these odds.",
         ),
         this.#cards,
         this.#sentences,

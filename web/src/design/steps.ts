@@ -256,11 +256,28 @@ export class Steps {
         .join("\n"),
       onchange: () => this.#setGroups(groups),
     });
+    const language = h(
+      "select",
+      { onchange: () => this.#setWord("language", language.value === "en" ? "" : language.value) },
+      ...started().languages.map((code) =>
+        h(
+          "option",
+          { value: code, lang: code, selected: code === (survey.language ?? "en") },
+          sentence(new Intl.DisplayNames(code, { type: "language" }).of(code) ?? code),
+        ),
+      ),
+    );
+    const results = h("select", { onchange: () => this.#setWord("results", results.value) });
+    for (const [value, words] of [
+      ["", "Only who asks"],
+      ["public", "Whoever takes part"],
+    ] as const)
+      results.append(h("option", { value, selected: value === (survey.results ?? "") }, words));
     const reports = h("input", {
       type: "text",
       inputmode: "numeric",
       size: 6,
-      value: String(survey.limits?.["reports"] ?? ""),
+      value: String(limitOf(survey) ?? ""),
       onchange: () => this.#setLimit(reports),
     });
     return h(
@@ -279,11 +296,18 @@ export class Steps {
         groups,
         "Such as region: north, south. Each report says its group, not blurred.",
       ),
+      field("language", "What the page to take part speaks", language, "Question and answers stay as you write them."),
+      field(
+        "results",
+        "Who may see the result",
+        results,
+        "It is part of the survey: people are told before they answer.",
+      ),
       field(
         "reports",
         "Reports of one person at most",
         reports,
-        "Each further report tells a little more. Empty: the survey says nothing of it.",
+        "One, because each further report tells more of a person, and who answers twice counts twice. Phones hold to it. Empty: no limit.",
       ),
     );
   }
@@ -316,6 +340,14 @@ export class Steps {
     this.#desk.changed();
   }
 
+  /** A text of the survey; left out where it is empty. */
+  #setWord(key: "language" | "results", word: string): void {
+    const { survey } = this.#desk.state.draft;
+    if (word) survey[key] = word;
+    else delete survey[key];
+    this.#desk.changed();
+  }
+
   #setLimit(control: HTMLInputElement): void {
     const { survey } = this.#desk.state.draft;
     const text = control.value.trim();
@@ -323,8 +355,7 @@ export class Steps {
     const isGood = !text || (Number.isInteger(reports) && reports > 0);
     mark(control, isGood ? "" : "A whole number above 0, or nothing.");
     if (!isGood) return;
-    if (text) survey.limits = { reports };
-    else delete survey.limits;
+    survey.limits = text ? { reports } : {};
     this.#desk.changed();
   }
 
@@ -432,7 +463,7 @@ export class Steps {
       },
       h("summary", {}, "Choose epsilon yourself"),
       this.#epsilon!.element,
-      h("p", { class: "note" }, "The smaller, the better people are hidden, and the more of them it takes."),
+      h("p", { class: "note" }, "Smaller means more privacy, and needs more people."),
       field("mechanism", "Mechanism", this.#mechanism),
       h("button", { type: "button", onclick: () => void this.#run("people") }, "How many people does the target take?"),
     );
@@ -544,6 +575,12 @@ export class Steps {
       keep(state); // the draft is as it was
     else this.#desk.changed();
   }
+}
+
+/** How many reports one person may make: one where the draft says nothing, as the server reads it; none for no limit. */
+export function limitOf({ limits }: Draft["survey"]): number | null {
+  const stated = (limits ?? { reports: 1 })["reports"];
+  return typeof stated === "number" ? stated : null;
 }
 
 /** Words that begin as a sentence does. */

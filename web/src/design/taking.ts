@@ -4,7 +4,9 @@ import { save } from "../charts/exports.js";
 import { counted } from "../look/takealong.js";
 import { ask, type Draft, type Preview, type SurveySummary, work } from "../shared/api.js";
 import { h, put } from "../shared/dom.js";
-import { copyButton, fail, hereAlone, progressBar, restart, say, started } from "../shared/shell.js";
+import { invited } from "../shared/links.js";
+import { copyButton, fail, progressBar, restart, say, started } from "../shared/shell.js";
+import { limitOf } from "./steps.js";
 
 /** Made-up people who answer at a time, at most. */
 const MADE_UP = 10_000;
@@ -50,8 +52,7 @@ export class TakeAlong {
     // What looks for another epsilon would change what is started: a press does not wait for that.
     this.#mayWait = !trouble && !looking;
     if (!this.#mayWait || wanted !== this.#pressed) this.#pressed = "";
-    this.#reason =
-      trouble || (wanted === this.#shown ? looking : "What follows from the last change is not shown yet.");
+    this.#reason = trouble || (wanted === this.#shown ? looking : "The plan for your last change is not ready yet.");
     if (!this.#isMade) return;
     this.#offer();
     if (this.#pressed && !this.#reason) void this.#press();
@@ -70,7 +71,7 @@ export class TakeAlong {
       this.#summary,
       "“",
       h("bdi", {}, draft.survey.title || draft.survey.name),
-      `”, asked of ${people}. Once it collects, its question, values and blurring stay as they are.`,
+      `”, asked of ${people}, ${timesOf(draft)}. Once it collects, its question, values and blurring stay as they are.`,
     );
     put(this.#texts.file, preview.survey.text);
     put(this.#texts.commands, preview.code.commands);
@@ -242,17 +243,10 @@ export class TakeAlong {
   /** It collects: the address that people open, and where to look. */
   #collects(): void {
     const fingerprint = this.#preview?.survey.fingerprint ?? "";
-    const address = `${location.origin}/take/${fingerprint}`;
     put(
       this.#begun,
       h("p", { class: "lead" }, "This survey collects. People open"),
-      h(
-        "p",
-        { class: "beside" },
-        h("a", { class: "address", href: address, target: "_blank", rel: "noopener" }, address),
-        copyButton(() => address, "Copy the address"),
-      ),
-      hereAlone(),
+      invited(fingerprint),
       h(
         "p",
         { class: "beside" },
@@ -261,4 +255,14 @@ export class TakeAlong {
       ),
     );
   }
+}
+
+/** How often each person may answer, in words. */
+function timesOf({ survey }: Draft): string {
+  const most = limitOf(survey);
+  return most === null
+    ? "each as often as they like: more reports tell more of a person"
+    : most === 1
+      ? "once each, so that nobody counts twice and no further report tells more of a person"
+      : `each ${most} times at most`;
 }

@@ -24,7 +24,7 @@ const EDGES: Part = {
   key: "edges",
   label: "Where ranges begin, and the end",
   form: "edges",
-  help: "In rising order: 0, 18, 30, 45, 65, 90. With a + behind the last, such as 65+, that and more is a range too.",
+  help: "In rising order: 0, 18, 30, 45, 65, 90. A + after the last number, such as 65+, adds a range without an end.",
 };
 
 /** Of each kind what can be changed here; of others the survey file is changed. */

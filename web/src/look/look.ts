@@ -41,7 +41,7 @@ function showList(main: HTMLElement): () => void {
       "header",
       {},
       h("h1", {}, "Look"),
-      h("p", { class: "lead" }, "What the reports of each survey tell, live as they come in."),
+      h("p", { class: "lead" }, "The results of each survey, live as reports come in."),
     ),
     list,
     more,
@@ -136,7 +136,7 @@ function showUnknown(main: HTMLElement, fingerprint: string): () => void {
       h(
         "p",
         { class: "lead" },
-        "It may lie in another store, or the address is cut: ",
+        "It may be in another store, or the address is incomplete: ",
         h("code", {}, fingerprint.slice(0, 64)),
         ".",
       ),

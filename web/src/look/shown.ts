@@ -130,7 +130,7 @@ export class Shown implements Listener {
         h(
           "p",
           { class: "note" },
-          this.#look ? `Of ${counted(this.#look.accepted, "report")}; follows by itself as more come in.` : "",
+          this.#look ? `Of ${counted(this.#look.accepted, "report")}; updates as more come in.` : "",
         ),
       );
       return;
@@ -199,7 +199,7 @@ export class Shown implements Listener {
   #spec(look: Look): Spec {
     const estimate: Series = { name: "estimate", colour: "stacked", shares: look.distribution, band: look.band };
     return {
-      title: this.#titled("What the reports tell"),
+      title: this.#titled("What the reports show"),
       finding: `${look.windows.headline || look.headline} ${look.windows.words}`.trim(),
       values: look.values,
       name: look.survey.name,
@@ -445,7 +445,7 @@ export class Shown implements Listener {
         : [];
       this.#methodPicture.show({
         title: this.#titled("The same reports by several methods"),
-        finding: "Where methods agree, the answer does not hang on the method.",
+        finding: "Where methods agree, the answer does not depend on the method.",
         values: look.values,
         name: look.survey.name,
         series: [

@@ -4,7 +4,8 @@ import type { Picture, Spec } from "../charts/charts.js";
 import { csvOf, pngOf, save } from "../charts/exports.js";
 import { ask, type Look, reach, type SurveySummary, work } from "../shared/api.js";
 import { h, put } from "../shared/dom.js";
-import { copyButton, fail, hereAlone, progressBar, say, started } from "../shared/shell.js";
+import { invited } from "../shared/links.js";
+import { copyButton, fail, progressBar, say, started } from "../shared/shell.js";
 
 export function whole(number: number): string {
   return number.toLocaleString("en");
@@ -24,19 +25,7 @@ export function marksOf({ is_simulated, is_closed }: { is_simulated: boolean; is
 
 /** The address to take part at, and for simulated surveys a button that lets made-up people answer. */
 export function invitation(summary: SurveySummary, mayAsk: boolean): HTMLElement {
-  const address = `${location.origin}/take/${summary.survey}`;
-  return h(
-    "div",
-    { class: "invitation" },
-    h(
-      "p",
-      { class: "beside" },
-      h("a", { href: address, target: "_blank", rel: "noopener" }, address),
-      copyButton(() => address),
-    ),
-    hereAlone(),
-    summary.is_simulated && mayAsk && made(summary),
-  );
+  return h("div", { class: "invitation" }, invited(summary.survey), summary.is_simulated && mayAsk && made(summary));
 }
 
 const MADE_UP = [100, 1000, 10000];
@@ -69,6 +58,30 @@ function made(summary: SurveySummary): HTMLElement {
   };
   idle();
   return place;
+}
+
+/** The Python that gives the same numbers as a notebook. */
+function notebookOf(title: string, python: string): string {
+  const lines = (text: string): string[] => text.split(/(?<=\n)/);
+  const cells = [
+    {
+      cell_type: "markdown",
+      id: "title",
+      metadata: {},
+      source: [`# ${title}\n`, "\n", "Counts: `counts.parquet`, from the studio."],
+    },
+    // One cell: a survey's text has blank lines of its own.
+    {
+      cell_type: "code",
+      id: "estimate",
+      metadata: {},
+      execution_count: null,
+      outputs: [],
+      source: lines(python.trim()),
+    },
+  ];
+  const kernelspec = { display_name: "Python 3", language: "python", name: "python3" };
+  return JSON.stringify({ cells, metadata: { kernelspec }, nbformat: 4, nbformat_minor: 5 }, null, 1);
 }
 
 export class Along {
@@ -162,6 +175,31 @@ export class Along {
             "Making the page: a few seconds, and on a map up to some minutes.",
           ),
       ],
+      [
+        "Slides",
+        () =>
+          this.#fetched(
+            `/v1/surveys/${survey}/page`,
+            `${name()}-slides.html`,
+            "Making the slides: print the file, one section a slide.",
+            (page) => page.replace("<body>", '<body class="slides">'),
+          ),
+      ],
+      [
+        "Evidence",
+        () =>
+          this.#fetched(
+            `/studio/v1/evidence/${survey}`,
+            `${name()}-evidence.html`,
+            "Auditing the promise and testing the reports: a few seconds.",
+          ),
+      ],
+      [
+        "Notebook",
+        () =>
+          this.#look &&
+          save(`${name()}.ipynb`, notebookOf(this.#summary.title, this.#look.code.python), "application/x-ipynb+json"),
+      ],
       ["Counts", () => this.#fetched(`/studio/v1/counts/${survey}`, "counts.parquet", "Fetching the counts.")],
       ["Survey", () => this.#fetched(`/v1/surveys/${survey}`, "survey.json", "Fetching the survey.")],
     ].map(([label, task]) => [label as string, task as () => void | Promise<void>]);
@@ -170,10 +208,11 @@ export class Along {
     );
   }
 
-  async #fetched(path: string, file: string, words: string): Promise<void> {
+  async #fetched(path: string, file: string, words: string, change?: (text: string) => string): Promise<void> {
     put(this.#said, words);
     try {
-      save(file, await (await reach(path)).blob(), "");
+      const answer = await reach(path);
+      save(file, change ? change(await answer.text()) : await answer.blob(), change ? "text/html" : "");
       put(this.#said, `${file} is in your downloads.`);
     } catch (error) {
       put(this.#said);

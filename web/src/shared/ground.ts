@@ -1,6 +1,8 @@
 /** The ground of every map: how large its cells are, what stands at its edges, and how far a kilometre is on it. */
+
 import { s } from "./dom.js";
 import { at, ticks, widthOf } from "./scales.js";
+import { language, t } from "./texts.js";
 
 export interface Degrees {
   south: number;
@@ -161,7 +163,7 @@ export function scaleBar(ground: Ground, frame: MapFrame, place: { x: number; y:
 /** A distance as people say it: "500 m", "2 km". */
 export function distanceWords(length: number, unit: string, digits = 2): string {
   const isShort = unit === "km" && length < 1;
-  return `${Number((isShort ? length * 1000 : length).toPrecision(digits)).toLocaleString("en")} ${isShort ? "m" : unit}`;
+  return `${Number((isShort ? length * 1000 : length).toPrecision(digits)).toLocaleString(language())} ${isShort ? "m" : unit}`;
 }
 
 /** Where a cell of a plane lies, from its lower left corner: "5.75 km up, 250 m across"; nothing where cells have no size. */
@@ -172,7 +174,11 @@ export function fromCorner(
 ): string {
   if (!spacing || !unit) return "";
   const [far, aside] = [row, column].map((index) => distanceWords(Math.abs(index + 0.5) * spacing, unit, 3));
-  return `${far} ${row < 0 ? "down" : "up"}, ${aside} ${column < 0 ? "to the left" : "across"}`;
+  const [upward, sideward] = [
+    t(row < 0 ? "corner.down" : "corner.up", { far: far ?? "" }),
+    t(column < 0 ? "corner.left" : "corner.across", { far: aside ?? "" }),
+  ];
+  return `${upward}, ${sideward}`;
 }
 
 /** The next cell in a direction that people have; where there is none, the one before. */

@@ -11,7 +11,7 @@ export const METHODS: MethodChoice[] = [
     key: "stacked",
     name: "Stacked",
     colour: "stacked",
-    words: "The default: mixes several methods, by how well each foretells reports that were held back.",
+    words: "The default: mixes several methods, weighted by cross-validation.",
   },
   {
     key: "ibu",
@@ -24,13 +24,13 @@ export const METHODS: MethodChoice[] = [
     key: "ibu-held-out",
     name: "held-out IBU",
     colour: "held-out",
-    words: "The same, stopped before it follows the noise, as held-back reports tell.",
+    words: "The same, stopped by cross-validation before it follows the noise.",
   },
   {
     key: "mle",
     name: "MLE",
     colour: "mle",
-    words: "The picture under which these very reports are most likely (maximum likelihood).",
+    words: "The distribution under which these reports are most likely (maximum likelihood).",
   },
   {
     key: "inversion-normalize",
@@ -42,13 +42,13 @@ export const METHODS: MethodChoice[] = [
     key: "inversion-project",
     name: "INV-P",
     colour: "projected",
-    words: "Undoes the noise by matrix inversion, then takes the nearest possible picture.",
+    words: "Undoes the noise by matrix inversion, then takes the nearest distribution.",
   },
   {
     key: "smooth",
     name: "Smooth",
     colour: "smooth",
-    words: "Averages over pictures that are smooth, weighed by how well they fit.",
+    words: "Averages over smooth distributions, weighted by how well they fit.",
   },
 ];
 

@@ -18,6 +18,9 @@ export interface DraftSurvey {
   name: string;
   title: string;
   alphabet: AlphabetTable;
+  language?: string;
+  /** "public" where whoever takes part may see the result. */
+  results?: string;
   groups?: Record<string, string[]>;
   limits?: Record<string, unknown>;
 }
@@ -283,6 +286,16 @@ export interface Start {
   templates: Template[];
   surveys: SurveySummary[];
   may_administer: boolean;
+  /** Languages that the page to take part speaks: "de", "en". */
+  languages: string[];
+  links: Links;
+}
+/** Where people reach this studio: the shared page to take part, the whole server from the network, this machine's address there. `is_alone` where sharing found no network. */
+export interface Links {
+  shared: string;
+  network: string;
+  machine: string;
+  is_alone: boolean;
 }
 export interface DatasetShown {
   name: string;
@@ -328,4 +341,15 @@ export interface Progress {
 export interface Failure {
   code: string;
   message: string;
+}
+/** What whoever takes part may know of a survey: how many answered, and the result where the survey lets people see it. */
+export interface Crowd {
+  accepted: number;
+  result: PublicResult | null;
+}
+export interface PublicResult {
+  labels: string[];
+  distribution: number[];
+  /** Of each value's report how many came; null where reports are no values. */
+  reports: number[] | null;
 }

@@ -178,7 +178,7 @@ export function askToken(wrong: string): void {
         "p",
         { class: "note", id: "token-help" },
         ...coded(
-          "`confide studio` prints an address with a token behind the #; open that. Of a collector that runs elsewhere, `confide curate STORE --token read --name NAME` makes one to look with. It is kept in this tab alone.",
+          "`confide studio` prints an address with a token behind the #; open that. Of a collector that runs elsewhere, `confide curate STORE --token read:NAME` makes one to look with. It is kept in this tab alone.",
         ),
       ),
     ),
@@ -223,16 +223,4 @@ export function progressBar(
       if (progress.of > 0) bar.value = progress.done / progress.of;
     },
   };
-}
-
-/** A warning beside an address that no telephone can reach; nothing where one can. */
-export function hereAlone(): HTMLElement | false {
-  return (
-    ["127.0.0.1", "localhost", "[::1]"].includes(location.hostname) &&
-    h(
-      "p",
-      { class: "note" },
-      "This address is of this machine alone. For phones, start the collector with --host, behind a server that speaks https.",
-    )
-  );
 }

@@ -1,6 +1,7 @@
 /** What a survey's table of values says: how they are called, what `take` reads for each, and reports in words. */
 import type { AlphabetTable } from "./api.js";
 import { degree, digitsOf, fromCorner } from "./ground.js";
+import { language, t } from "./texts.js";
 
 export type Place = [x: number, y: number];
 
@@ -16,6 +17,12 @@ export interface Row {
 }
 
 const WEEKDAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
+
+/** The days of the week in the language that is spoken, from Monday on. */
+function weekdays(): string[] {
+  const format = new Intl.DateTimeFormat(language(), { weekday: "long", timeZone: "UTC" });
+  return WEEKDAYS.map((_, index) => format.format(Date.UTC(2024, 0, 1 + index)));
+}
 
 /** A value or a report as a person reads it. */
 export function inWords(alphabet: AlphabetTable, data: unknown): string {
@@ -44,7 +51,7 @@ export function cellInWords(alphabet: AlphabetTable, row: number, column: number
   const [low, left] = boxOf(alphabet).first;
   return (
     fromCorner([row - low, column - left], numberOf(alphabet, "spacing", 1), textOf(alphabet, "unit", "") || null) ||
-    `row ${row}, column ${column}`
+    t("cell", { row: String(row), column: String(column) })
   );
 }
 
@@ -66,14 +73,15 @@ function numberInWords(alphabet: AlphabetTable, row: Row, data: number): string 
   if (Number.isInteger(index) && index >= 0 && index < row.size) return row.label(index);
   const number = String(Number(data.toFixed(3)));
   // Reports may lie beyond the values, or between them.
-  return alphabet.kind === "integers" ? withUnit(alphabet, number) : `number ${number}`;
+  return alphabet.kind === "integers" ? withUnit(alphabet, number) : t("number", { number });
 }
 
 function bitsInWords(row: Row, bits: string): string {
   const set = [...bits].flatMap((bit, index) => (bit === "1" ? [row.label(index)] : []));
   const most = 6;
-  const named = set.slice(0, most).join(", ") + (set.length > most ? ` and ${set.length - most} more` : "");
-  return set.length ? `yes to ${named}; no to all others` : "no to everything";
+  const some = set.slice(0, most).join(", ");
+  const named = set.length > most ? t("marks.more", { named: some, n: set.length - most }) : some;
+  return set.length ? t("marks.yes", { named }) : t("marks.none");
 }
 
 function isValue(alphabet: AlphabetTable, data: string): boolean {
@@ -84,14 +92,14 @@ export function placeInWords(alphabet: AlphabetTable, row: number, column: numbe
   const { latitude, longitude } = middleOf(alphabet, row, column);
   const [south, north] = [numberOf(alphabet, "south", 0), numberOf(alphabet, "north", 1)];
   const digits = digitsOf((north - south) / boxOf(alphabet).rows);
-  return `around ${degree(latitude, true, digits)}, ${degree(longitude, false, digits)}`;
+  return t("around", { place: `${degree(latitude, true, digits)}, ${degree(longitude, false, digits)}` });
 }
 
 /** A map without a picture of the ground says where it lies. */
 export function cornersInWords(alphabet: AlphabetTable): string {
   const corner = (latitude: string, longitude: string): string =>
     `${degree(numberOf(alphabet, latitude, 0), true, 3)}, ${degree(numberOf(alphabet, longitude, 0), false, 3)}`;
-  return `North is up. From ${corner("south", "west")} at the lower left to ${corner("north", "east")} at the upper right.`;
+  return t("north", { low: corner("south", "west"), high: corner("north", "east") });
 }
 
 export function middleOf(
@@ -132,7 +140,8 @@ export function listOf(alphabet: AlphabetTable, key: string): unknown[] {
 export function withUnit(alphabet: AlphabetTable, number: string): string {
   const unit = textOf(alphabet, "unit", "");
   if (!unit) return number;
-  const isWord = /^[a-z]{3,}$/.test(unit) && !/s$|thousand|illion|dozen/.test(unit);
+  // Other languages make no plural with an s: there the survey says its unit as it is read behind a number.
+  const isWord = language().startsWith("en") && /^[a-z]{3,}$/.test(unit) && !/s$|thousand|illion|dozen/.test(unit);
   return `${number} ${unit}${isWord && number !== "1" ? "s" : ""}`;
 }
 
@@ -165,7 +174,7 @@ export function rowOf(alphabet: AlphabetTable): Row | null {
       return { ...plain(hours), typed: { type: "time", step: "3600", index: (text) => Number(text.slice(0, 2)) } };
     }
     case "weekdays":
-      return plain(WEEKDAYS);
+      return plain(weekdays(), WEEKDAYS);
     case "categories":
     case "scale":
       return plain(listOf(alphabet, "values").map(String), listOf(alphabet, "values"));
@@ -206,8 +215,10 @@ function binsRow(alphabet: AlphabetTable): Row {
     low: 0,
     label: (index) => {
       const bin = index - below;
-      if (bin < 0) return `below ${edge(0)}${end}`;
-      return bin < last ? `${edge(bin)} to ${edge(bin + 1)}${end}` : `${edge(last)}${end} or more`;
+      if (bin < 0) return t("bin.below", { edge: `${edge(0)}${end}` });
+      return bin < last
+        ? t("from.to", { low: String(edge(bin)), high: `${edge(bin + 1)}${end}` })
+        : t("bin.above", { edge: `${edge(last)}${end}` });
     },
     // The middle of a bin, which no rounding moves into another.
     raw: (index) => {

@@ -16,6 +16,7 @@ import {
   textOf,
   withUnit,
 } from "../shared/tables.js";
+import { language, t } from "../shared/texts.js";
 import { cellMap, holesOf } from "./cellmap.js";
 
 export interface Field {
@@ -49,7 +50,7 @@ export function fieldFor(alphabet: AlphabetTable, name: string, changed: () => v
 
 function sliderField(alphabet: AlphabetTable, row: Row, name: string, changed: () => void): Field {
   let index: number | null = null;
-  const unset = "Not chosen yet";
+  const unset = t("unset");
   const shown = h("output", { class: "chosen none", "aria-hidden": "true" }, unset);
   const slider = h("input", {
     type: "range",
@@ -60,7 +61,7 @@ function sliderField(alphabet: AlphabetTable, row: Row, name: string, changed: (
     autocomplete: "off",
     class: "unset",
     "aria-label": name,
-    "aria-valuetext": "not chosen yet",
+    "aria-valuetext": unset,
   });
   const { typed } = row;
   const number =
@@ -74,9 +75,9 @@ function sliderField(alphabet: AlphabetTable, row: Row, name: string, changed: (
       inputmode: typed.type === "number" ? (typed.step === "1" ? "numeric" : "decimal") : undefined,
       placeholder:
         typed.type === "number" && typed.min !== undefined && typed.max !== undefined
-          ? `${typed.min} to ${typed.max}`
+          ? t("from.to", { low: typed.min, high: typed.max })
           : undefined,
-      "aria-label": `${name}, typed`,
+      "aria-label": t("typed", { name }),
       class: "typed",
     });
   const choose = (found: number): void => {
@@ -84,10 +85,14 @@ function sliderField(alphabet: AlphabetTable, row: Row, name: string, changed: (
     index = isThere ? found : null;
     put(
       shown,
-      isThere ? row.label(found) : number?.value ? `Choose from ${row.label(0)} to ${row.label(row.size - 1)}` : unset,
+      isThere
+        ? row.label(found)
+        : number?.value
+          ? t("between", { low: row.label(0), high: row.label(row.size - 1) })
+          : unset,
     );
     shown.classList.toggle("none", !isThere);
-    slider.setAttribute("aria-valuetext", isThere ? row.label(found) : "not chosen yet");
+    slider.setAttribute("aria-valuetext", isThere ? row.label(found) : unset);
     slider.classList.toggle("unset", !isThere);
     if (isThere) slider.value = String(found);
     changed();
@@ -140,7 +145,7 @@ function selectField(row: Row, name: string, changed: () => void): Field {
   const select = h(
     "select",
     { "aria-label": name, autocomplete: "off", onchange: changed },
-    h("option", { value: "", selected: true }, "Choose…"),
+    h("option", { value: "", selected: true }, t("choose")),
     ...options,
   );
   return {
@@ -181,8 +186,7 @@ function dateField(alphabet: AlphabetTable, name: string, changed: () => void): 
     autocomplete: "off",
     oninput: changed,
   });
-  const remark =
-    every === "day" ? false : h("p", { class: "note" }, `Any day of your ${every}: no more than the ${every} is used.`);
+  const remark = every === "day" ? false : h("p", { class: "note" }, t("any.day", { every: periodWords(every) }));
   return {
     element: h("div", { class: "field" }, input, remark),
     raw: () => input.value || undefined,
@@ -191,10 +195,15 @@ function dateField(alphabet: AlphabetTable, name: string, changed: () => void): 
   };
 }
 
+/** A week, a month: in the language that is spoken. */
+function periodWords(every: string): string {
+  return new Intl.DisplayNames(language(), { type: "dateTimeField" }).of(every) ?? every;
+}
+
 /** Two numbers, and the place where the person is. */
 function pairField(alphabet: AlphabetTable, name: string, changed: () => void): Field {
   const isEarth = alphabet.kind === "coordinates";
-  const names = isEarth ? ["Latitude", "Longitude"] : ["Row", "Column"];
+  const names = isEarth ? [t("latitude"), t("longitude")] : [t("row"), t("column")];
   const inputs = names.map((one) =>
     h("input", {
       type: "number",
@@ -223,21 +232,17 @@ function pairField(alphabet: AlphabetTable, name: string, changed: () => void): 
 
 /** Asks where the person is, when pressed and not before; what is found stays in this page. */
 function whereIAm(found: (position: { latitude: number; longitude: number }) => void): HTMLElement {
-  const said = h(
-    "p",
-    { class: "note", role: "status" },
-    "Asked only if you press. It stays in this page; what is sent is blurred.",
-  );
-  const button = h("button", { type: "button", class: "quiet" }, "Where I am");
+  const said = h("p", { class: "note", role: "status" }, t("here.note"));
+  const button = h("button", { type: "button", class: "quiet" }, t("here"));
   button.addEventListener("click", () => {
-    if (!("geolocation" in navigator)) return put(said, "This browser does not know where it is. Choose a cell.");
-    put(said, "Asking this device…");
+    if (!("geolocation" in navigator)) return put(said, t("here.no"));
+    put(said, t("here.asking"));
     navigator.geolocation.getCurrentPosition(
       ({ coords: { latitude, longitude } }) => {
-        put(said, "Found, and kept in this page.");
+        put(said, t("here.found"));
         found({ latitude, longitude });
       },
-      () => put(said, "This device did not say where it is. Choose a cell."),
+      () => put(said, t("here.silent")),
       { timeout: 15000, maximumAge: 600000 },
     );
   });
@@ -253,7 +258,7 @@ function mapField(alphabet: AlphabetTable, name: string, changed: () => void): F
   const map = cellMap(alphabet);
   const mark = s("rect", { class: "own", ...map.frame.cell, visibility: "hidden" });
   map.svg.append(mark);
-  const shown = h("output", { class: "chosen none" }, "Press a cell");
+  const shown = h("output", { class: "chosen none" }, t("press"));
   const said = h("p", { class: "note", role: "alert" });
   const words = (): string =>
     cell
@@ -262,8 +267,8 @@ function mapField(alphabet: AlphabetTable, name: string, changed: () => void): F
         : cellInWords(alphabet, cell[0] + first[0], cell[1] + first[1])
       : "";
   const choose = (row: number, column: number): void => {
-    if (row < 0 || row >= rows || column < 0 || column >= columns) return put(said, "That lies outside this map.");
-    if (holes.has(`${row} ${column}`)) return put(said, "Nobody is asked in that cell.");
+    if (row < 0 || row >= rows || column < 0 || column >= columns) return put(said, t("outside"));
+    if (holes.has(`${row} ${column}`)) return put(said, t("hole"));
     put(said);
     cell = [row, column];
     const [x, y] = corner(map.frame, row, column);
@@ -280,7 +285,7 @@ function mapField(alphabet: AlphabetTable, name: string, changed: () => void): F
       class: "map",
       tabindex: 0,
       role: "application",
-      "aria-label": `${name}: a map of ${rows} by ${columns} cells; the arrow keys choose one`,
+      "aria-label": t("map", { name, rows, columns }),
     },
     map.svg,
   );

@@ -3,9 +3,12 @@ import { ConfideError, loadSurvey, Queue, type Sent, type Survey } from "/client
 import type { AlphabetTable } from "../shared/api.js";
 import { h, put, s } from "../shared/dom.js";
 import { distanceWords } from "../shared/ground.js";
-import { inWords, type Place, placeOf } from "../shared/tables.js";
+import { inWords, type Place, placeOf, textOf, withUnit } from "../shared/tables.js";
+import { language, speak, t } from "../shared/texts.js";
 import { cellMap } from "./cellmap.js";
-import { changesOf } from "./changed.js";
+import { type Changes, changesOf, explanation } from "./changed.js";
+import { consent } from "./consent.js";
+import { crowdOf } from "./crowd.js";
 import { type Field, fieldFor } from "./fields.js";
 import { alone, type Drawn, drawn, fingerprint, KEY, keep, noteRefused, refusals, secret } from "./kept.js";
 
@@ -18,8 +21,10 @@ const stage = h("section", { class: "stage" });
 
 let survey: Survey;
 let alphabet: AlphabetTable;
-/** What chance does to answers, in words. */
-let changes = "";
+/** What chance does to answers. */
+let changes: Changes;
+/** Whether whoever takes part may see the result. */
+let isPublic = false;
 let queue: Queue;
 let admission: Admission = "open";
 let isSimulated = false;
@@ -39,11 +44,12 @@ async function begin(): Promise<void> {
     if (!/^[0-9a-f]{32}$/.test(fingerprint)) throw new ConfideError("survey", "unknown");
     await read();
   } catch (error) {
+    await speak(navigator.language); // that of a survey is not known
     return showNoSurvey(error);
   }
   queue = new Queue(survey);
   document.title = survey.title;
-  put(main, ...head(), promise(), stage, said, foot());
+  put(main, ...head(), explanation(changes, isPublic), promise(), stage, said, foot());
   addEventListener("storage", ({ key }) => key === KEY && void refresh());
   addEventListener("online", () => void deliver());
   document.addEventListener("visibilitychange", () => document.visibilityState === "visible" && void deliver());
@@ -67,7 +73,10 @@ async function read(): Promise<void> {
   // The address says which survey this is; another one in its place is refused.
   if (survey.fingerprint !== fingerprint)
     throw new ConfideError("pin", `The address names ${fingerprint}; the collector sent ${survey.fingerprint}.`);
-  alphabet = (JSON.parse(text) as { alphabet: AlphabetTable }).alphabet;
+  const document = JSON.parse(text) as { alphabet: AlphabetTable; language?: string; results?: string };
+  alphabet = document.alphabet;
+  isPublic = document.results === "public";
+  await speak(document.language ?? "en");
   changes = changesOf(text);
   admission = (found.headers.get("confide-admission") ?? "open") as Admission;
   isSimulated = found.headers.get("confide-simulated") === "true";
@@ -85,22 +94,18 @@ function pinIn(text: string): { fingerprint: string } | undefined {
 function showNoSurvey(error: unknown): void {
   const isUnknown = error instanceof ConfideError && error.message === "unknown";
   const isRefused = error instanceof ConfideError && !isUnknown;
-  const title = isUnknown
-    ? "There is no such survey here"
-    : isRefused
-      ? "This survey cannot be trusted"
-      : "The survey cannot be reached";
+  const title = isUnknown ? t("none.title") : isRefused ? t("refused.title") : t("away.title");
   const words = isUnknown
-    ? "The address is cut, or of a survey that this collector does not know. Ask whoever gave it to you for the whole of it. Nothing was sent."
+    ? t("none.words")
     : isRefused
-      ? `${(error as Error).message} Nothing was sent.`
-      : "Neither the network nor a copy on this device has it. It is tried again by itself.";
+      ? `${(error as Error).message} ${t("nothing")}`
+      : t("away.words");
   document.title = title;
   put(
     main,
     h("header", {}, h("h1", {}, title)),
     h("p", { class: "lead", role: "alert" }, words),
-    !isUnknown && h("button", { class: "main", onclick: () => location.reload() }, "Try again"),
+    !isUnknown && h("button", { class: "main", onclick: () => location.reload() }, t("again.try")),
   );
   if (!isUnknown && !isRefused) {
     addEventListener("online", () => location.reload());
@@ -109,39 +114,38 @@ function showNoSurvey(error: unknown): void {
 }
 
 function head(): HTMLElement[] {
-  const mark = isSimulated && h("p", { class: "mark" }, "Simulated survey");
+  const mark = isSimulated && h("p", { class: "mark" }, t("simulated"));
   return [h("header", {}, mark, h("h1", {}, survey.title))];
 }
 
 // What is promised.
 
-function promise(): HTMLElement {
+/** What is promised, in a few sentences. */
+function promised(): string[] {
   const { reports, epsilon } = survey.limits;
-  const most = reports === null ? "" : ` At most ${counted(reports, "report")} of each person.`;
-  const total = epsilon === null ? "" : ` At most epsilon ${epsilon} of each person in all.`;
-  const also = Object.keys(survey.groups).length > 0 ? ", beside the groups that you choose" : "";
+  return [
+    t(Object.keys(survey.groups).length > 0 ? "stays.groups" : "stays"),
+    inShort(survey.promise),
+    reports === null ? "" : t("most", { reports: counted(reports) }),
+    epsilon === null ? "" : t("most.epsilon", { epsilon: String(epsilon) }),
+  ].filter(Boolean);
+}
+
+function promise(): HTMLElement {
   return h(
     "section",
     { class: "promise" },
-    h(
-      "p",
-      {},
-      `Your answer stays on this device. Noise is added here, and only a blurred report is sent${also}. ${inShort(survey.promise)}${most}${total}`,
-    ),
+    h("p", {}, promised().join(" ")),
     h(
       "details",
       {},
-      h("summary", {}, "The whole promise"),
+      h("summary", {}, t("whole")),
       h(
         "ul",
-        {},
+        // The client says it in English, whatever the survey speaks.
+        { lang: "en" },
         ...survey.promise.map((one) => h("li", {}, one)),
-        alphabet.kind === "bins" &&
-          h(
-            "li",
-            {},
-            "Two ranges are as far apart as their middles: so are two people on either side of an edge, however near they are.",
-          ),
+        alphabet.kind === "bins" && h("li", {}, t("edges")),
       ),
     ),
   );
@@ -154,22 +158,22 @@ const ODDS =
 function inShort(sentences: string[]): string {
   const found = sentences.map((one) => ODDS.exec(one)).filter((one) => one !== null);
   const whole = found.find((one) => one[3] ?? one[2]);
-  const often = (odds: string): string => `at most ${odds.split(" ")[0]}% of the time`;
-  if (whole)
-    return `Someone who sees it, and had no idea before, guesses right between any two ${whole[3] ?? "answers"} ${often(whole[4]!)}.`;
-  const pairs = found.slice(-2).map((one) => `${inMetres(one[1]!)} apart ${often(one[4]!)}`);
-  return pairs.length
-    ? `Someone who sees it, and had no idea before, guesses right between two answers ${pairs.join(", and between two ")}.`
-    : "";
+  const often = (odds: string): string => odds.split(" ")[0] ?? "";
+  if (whole) return t(whole[3] ? "guess.people" : "guess.answers", { percent: often(whole[4]!) });
+  const [near, far] = found.slice(-2).map((one) => ({ apart: inUnits(one[1]!), percent: often(one[4]!) }));
+  if (!near) return "";
+  return far ? t("guess.both", { ...near, other: far.apart, more: far.percent }) : t("guess.apart", near);
 }
 
-/** "0.5 km" as people say it: 500 m. */
-function inMetres(words: string): string {
-  return words.replace(/^0\.\d+ km$/, (far) => distanceWords(parseFloat(far), "km"));
+/** "0.5 km" as people say it: 500 m; and a unit as the survey writes it, where the client gave it an English plural. */
+function inUnits(words: string): string {
+  const metres = words.replace(/^0\.\d+ km$/, (far) => distanceWords(parseFloat(far), "km"));
+  const unit = textOf(alphabet, "unit", "");
+  return unit && metres.endsWith(` ${unit}s`) ? withUnit(alphabet, metres.slice(0, -unit.length - 2)) : metres;
 }
 
-function counted(number: number, noun: string): string {
-  return `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
+function counted(reports: number): string {
+  return t("reports", { n: reports });
 }
 
 function foot(): HTMLElement {
@@ -179,27 +183,23 @@ function foot(): HTMLElement {
     h(
       "details",
       {},
-      h("summary", {}, "What this page sends and keeps"),
+      h("summary", {}, t("keeps")),
       h(
         "ul",
         {},
-        h(
-          "li",
-          {},
-          "Sent: the blurred report, the survey's fingerprint, the day, a random number so that it counts once",
-          Object.keys(survey.groups).length > 0 && ", and the groups that you choose",
-          ". No cookie, no name, nothing to anyone else.",
-        ),
-        h(
-          "li",
-          {},
-          "Kept in this browser: the report until it is sent, how many you gave",
-          survey.isPermanent && ", and a secret that makes your noise the same each time",
-          ". Never your answer.",
-        ),
-        h("li", {}, "Fingerprint of the survey: ", h("code", {}, fingerprint)),
+        h("li", {}, t(Object.keys(survey.groups).length > 0 ? "sent.groups" : "sent.what")),
+        h("li", {}, t(survey.isPermanent ? "kept.secret" : "kept")),
+        h("li", {}, `${t("fingerprint")} `, h("code", {}, fingerprint)),
       ),
     ),
+    consent(survey.title, [
+      changes.explained,
+      changes.nobody,
+      ...promised(),
+      t(Object.keys(survey.groups).length > 0 ? "sent.groups" : "sent.what"),
+      t(isPublic ? "explain.public" : "explain.curator"),
+      `${t("fingerprint")} ${fingerprint}`,
+    ]),
   );
 }
 
@@ -211,14 +211,7 @@ async function refresh(): Promise<void> {
   try {
     status = await queue.status();
   } catch (error) {
-    return show(
-      "This browser keeps nothing",
-      h(
-        "p",
-        {},
-        `${messageOf(error)} A report must be kept until it is sent, and counted: allow this page to keep data, or leave the private window.`,
-      ),
-    );
+    return show(t("keepless"), h("p", {}, `${messageOf(error)} ${t("keepless.words")}`));
   }
   let record = drawn();
   if (record && !status.waiting) keep((record = null)); // sent by another tab
@@ -240,14 +233,11 @@ function show(title: string, ...children: (HTMLElement | string | false | null)[
 }
 
 function showClosed(): void {
-  show(
-    "This survey is closed",
-    h("p", {}, "It takes no more reports. Nothing was asked of you, and nothing was sent."),
-  );
+  show(t("closed"), h("p", {}, t("closed.words")));
 }
 
 function showForm(reports: number): void {
-  const ready = h("button", { class: "main", type: "submit" }, "Blur my answer");
+  const ready = h("button", { class: "main", type: "submit" }, t("blur"));
   const trouble = h("p", { class: "trouble", role: "alert" });
   const field = fieldFor(alphabet, survey.name, () => put(trouble));
   const groups = groupFields(() => put(trouble));
@@ -255,17 +245,12 @@ function showForm(reports: number): void {
     "form",
     { autocomplete: "off", novalidate: true },
     field.element,
-    alphabet.kind === "bins" &&
-      h("p", { class: "note" }, "A number on an edge belongs to the range that begins with it."),
+    alphabet.kind === "bins" && h("p", { class: "note" }, t("edge")),
     groups.element,
     codeField(),
     trouble,
     ready,
-    h(
-      "p",
-      { class: "note" },
-      "Chance changes your answer here, once. You see the report before it is sent. It can't be re-rolled: that would reveal your answer.",
-    ),
+    h("p", { class: "note" }, t("once")),
   );
   form.addEventListener("submit", (event) => {
     event.preventDefault();
@@ -276,14 +261,15 @@ function showForm(reports: number): void {
     h(
       "p",
       { class: "note" },
-      `You gave ${counted(reports, "report")} already. ${survey.promise.find((one) => /^(Each further|Any number)/.test(one)) ?? ""}`,
+      `${t("gave", { reports: counted(reports) })} `,
+      h("span", { lang: "en" }, furtherWords()),
     );
   show(sentence(survey.name), again, form);
 }
 
 /** A survey's word for its values as a heading: Your age. */
 function sentence(name: string): string {
-  return name === "value" ? "Your answer" : `Your ${name}`;
+  return name === "value" ? t("your.answer") : t("your", { name });
 }
 
 interface Groups {
@@ -298,7 +284,7 @@ function groupFields(changed: () => void): Groups {
     h(
       "select",
       { autocomplete: "off", onchange: changed, "data-name": name },
-      h("option", { value: "" }, "Choose…"),
+      h("option", { value: "" }, t("choose")),
       ...values.map((value) => h("option", { value }, value)),
     ),
   );
@@ -307,8 +293,8 @@ function groupFields(changed: () => void): Groups {
     element: h(
       "fieldset",
       { class: "groups" },
-      h("legend", {}, "Sent as it is"),
-      h("p", { class: "note" }, "This is not blurred: it stands beside your report, so that groups can be compared."),
+      h("legend", {}, t("as.is")),
+      h("p", { class: "note" }, t("as.is.words")),
       ...labels,
     ),
     chosen: () =>
@@ -329,27 +315,17 @@ function codeField(): HTMLElement | null {
     required: true,
   });
   input.addEventListener("input", () => (code = input.value.trim()));
-  const words = admission === "invited" ? "Your invitation" : "Your token";
-  return h(
-    "label",
-    { class: "code" },
-    words,
-    h(
-      "small",
-      {},
-      "This survey is for people who were given a code. It is good for one report, and says nothing of which one it was.",
-    ),
-    input,
-  );
+  const words = t(admission === "invited" ? "code.invited" : "code.token");
+  return h("label", { class: "code" }, words, h("small", {}, t("code.words")), input);
 }
 
 /** Draw the one report: counted before it is shown. */
 async function draw(field: Field, groups: Groups, trouble: HTMLElement): Promise<void> {
   const raw = field.raw();
   const chosen = groups.chosen();
-  if (raw === undefined) return put(trouble, "Choose your answer first.");
-  if (chosen === null) return put(trouble, "Choose what is sent beside your answer.");
-  if (codeField() && !code) return put(trouble, "Type the code that you were given.");
+  if (raw === undefined) return put(trouble, t("first.answer"));
+  if (chosen === null) return put(trouble, t("first.groups"));
+  if (codeField() && !code) return put(trouble, t("first.code"));
   try {
     await alone(async () => {
       if (drawn()) return; // another tab was first
@@ -378,56 +354,48 @@ function askToKeep(): void {
 function messageOf(error: unknown): string {
   return error instanceof ConfideError
     ? error.message
-    : `This failed: ${error instanceof Error ? error.message : String(error)}`;
+    : `${t("failed")} ${error instanceof Error ? error.message : String(error)}`;
 }
 
 function showDrawn({ report, groups }: Drawn): void {
-  const words = report === null ? "a report that was drawn earlier" : inWords(alphabet, report);
+  const words = report === null ? t("earlier") : inWords(alphabet, report);
   const beside = besideOf(groups);
-  const send = h("button", { class: "main", onclick: () => void confirm() }, "Send");
+  const send = h("button", { class: "main", onclick: () => void confirm() }, t("send"));
   show(
-    "This is all that leaves",
+    t("leaves"),
     h(
       "dl",
       { class: "two" },
       h(
         "div",
         { class: "stays" },
-        h("dt", {}, "Your answer, which stays here"),
-        h(
-          "dd",
-          { class: answer ? "" : "unknown" },
-          answer?.words ?? "not kept: only the page where you gave it knows it",
-        ),
+        h("dt", {}, t("own")),
+        h("dd", { class: answer ? "" : "unknown" }, answer?.words ?? t("own.unknown")),
       ),
       h(
         "div",
         { class: "leaves" },
-        h("dt", {}, "Your report, which is sent"),
+        h("dt", {}, t("report")),
         h("dd", {}, words),
-        beside && h("dd", { class: "beside" }, `and, not blurred: ${beside}`),
+        beside && h("dd", { class: "beside" }, t("beside", { groups: beside })),
       ),
     ),
     picture(report),
     h("p", { class: "why" }, whyOf(words)),
     send,
-    h(
-      "p",
-      { class: "note" },
-      "It can't be re-rolled: that would reveal your answer. If you would rather not send it, close this page: nothing was sent.",
-    ),
+    h("p", { class: "note" }, t("mind")),
     h(
       "details",
       {},
-      h("summary", {}, "Exactly as it is sent"),
+      h("summary", {}, t("exactly")),
       h(
         "pre",
         {},
         JSON.stringify(
           {
             survey: fingerprint,
-            batch: "a random number",
-            day: "today",
+            batch: t("exactly.number"),
+            day: t("exactly.day"),
             reports: [report],
             ...(beside ? { groups } : {}),
           },
@@ -437,17 +405,13 @@ function showDrawn({ report, groups }: Drawn): void {
       ),
     ),
   );
-  put(said, `This is all that leaves: ${words}${beside ? `, and ${beside}` : ""}. It is not sent yet.`);
+  put(said, `${t("leaves")}: ${words}${beside ? `, ${t("beside", { groups: beside })}` : ""}. ${t("leaves.not.yet")}`);
 }
 
 /** Why a report may differ from the answer, how often that happens, and why totals are right all the same. */
 function whyOf(words: string): string {
-  const lead = !answer
-    ? "Chance changes reports on purpose."
-    : answer.words === words
-      ? "By chance, your report is the same as your answer."
-      : "Your report differs from your answer on purpose: chance changed it on this device.";
-  return `${lead} ${changes}, so nobody can be sure what you answered. The totals still come out right: we know how often chance changes a report, and correct for it over everyone.`;
+  const lead = !answer ? t("why.lost") : answer.words === words ? t("why.same") : t("why.differs");
+  return `${lead} ${t("why.sure", { changes: changes.words })} ${t("why.totals")}`;
 }
 
 /** Answer and report where they lie, on a line or a map. */
@@ -477,7 +441,7 @@ async function confirm(): Promise<void> {
 }
 
 function showSending(): void {
-  show("Sending…", h("p", {}, "The report is on its way."));
+  show(t("sending"), h("p", {}, t("sending.words")));
 }
 
 /** Send what was confirmed, and show what became of it; tried again by itself. */
@@ -494,7 +458,7 @@ async function deliver(): Promise<void> {
       given ? (admission === "token" ? { token: given } : { invitation: given }) : {},
     );
   } catch (error) {
-    return show("It could not be sent", h("p", { role: "alert" }, messageOf(error)));
+    return show(t("unsent"), h("p", { role: "alert" }, messageOf(error)));
   }
   if (result.refused.length) await noteRefusal(result.refused[0]!);
   if (result.left) return showHeld(result);
@@ -518,35 +482,25 @@ function showHeld({ reason = "", retryAfter }: Sent): void {
 
 function showWaiting(reason: string): void {
   const beside = besideOf(drawn()?.groups ?? {});
-  const words = reason
-    ? `The collector said: ${reason}`
-    : "The collector cannot be reached now, or this device has no network.";
+  const words = reason ? t("said", { reason }) : t("offline");
   show(
-    "Your report waits",
-    h(
-      "p",
-      {},
-      `${words} The report is kept on this device and sent by itself, once and no more, while this page is open or when you open it again.`,
-    ),
+    t("waits"),
+    h("p", {}, `${words} ${t("waits.words")}`),
     h("p", { class: "sent-value" }, wordsOf(drawn()?.report)),
-    beside && h("p", {}, `Beside it, as it is: ${beside}.`),
-    h("button", { class: "quiet", onclick: () => void deliver() }, "Try now"),
+    beside && h("p", {}, t("beside", { groups: beside })),
+    h("button", { class: "quiet", onclick: () => void deliver() }, t("now")),
   );
 }
 
 /** The collector does not let it in: for the person to mend. */
 function showBarred(reason: string): void {
-  const form = h("form", { autocomplete: "off" }, codeField(), h("button", { class: "main" }, "Send again"));
+  const form = h("form", { autocomplete: "off" }, codeField(), h("button", { class: "main" }, t("send.again")));
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     keep({ ...drawn()!, ...(code ? { code } : {}) });
     void deliver();
   });
-  show(
-    "The collector does not let it in",
-    h("p", { role: "alert" }, `${reason} Your report is kept on this device.`),
-    form,
-  );
+  show(t("barred"), h("p", { role: "alert" }, `${reason} ${t("barred.words")}`), form);
 }
 
 /** What goes beside a report as it is. */
@@ -564,10 +518,11 @@ function showSent({ report, groups }: Drawn): void {
   refusal = "";
   const beside = besideOf(groups);
   show(
-    "Sent. Thank you.",
+    t("sent"),
     h("p", { class: "sent-value" }, wordsOf(report)),
-    beside && h("p", { class: "beside" }, `and, not blurred: ${beside}`),
-    h("p", {}, "This is all that left your device. It counts once, and nothing links it to you."),
+    beside && h("p", { class: "beside" }, t("beside", { groups: beside })),
+    h("p", {}, t("sent.all")),
+    crowdOf(fingerprint, alphabet, report),
     againButton(),
   );
   answer = null;
@@ -575,8 +530,9 @@ function showSent({ report, groups }: Drawn): void {
 
 function showDone(reports: number): void {
   show(
-    "You have taken part",
-    h("p", {}, `You gave ${counted(reports, "report")} to this survey from this browser.`),
+    t("done"),
+    h("p", {}, t("done.words", { reports: counted(reports) })),
+    crowdOf(fingerprint, alphabet, null),
     againButton(),
   );
 }
@@ -589,43 +545,38 @@ function againButton(): HTMLElement {
     if (most !== null && reports >= most)
       return put(
         own,
-        h(
-          "p",
-          { class: "note" },
-          `This survey takes ${counted(most, "report")} of each person, and ${refusals().count ? "yours was drawn" : "has yours"}.`,
-        ),
+        h("p", { class: "note" }, t(refusals().count ? "takes.drawn" : "takes", { reports: counted(most) })),
       );
-    if (admission === "closed") return put(own, h("p", { class: "note" }, "The survey is closed by now."));
-    const words = survey.promise.find((one) => /^(Each further|Any number)/.test(one)) ?? "";
+    if (admission === "closed") return put(own, h("p", { class: "note" }, t("closed.now")));
     put(
       own,
       h(
         "details",
         {},
-        h("summary", {}, "Answer again"),
+        h("summary", {}, t("again")),
         h(
           "p",
           { class: "note" },
-          `${words} ${most === null ? "" : `${counted(most - reports, "report")} more at most.`}`,
+          h("span", { lang: "en" }, furtherWords()),
+          most === null ? "" : ` ${t("again.more", { reports: counted(most - reports) })}`,
         ),
-        h("button", { class: "quiet", onclick: () => ((wantsAgain = true), void refresh()) }, "Answer again"),
+        h("button", { class: "quiet", onclick: () => ((wantsAgain = true), void refresh()) }, t("again")),
       ),
     );
   });
   return own;
 }
 
+/** What another report would tell, as the client says it. */
+function furtherWords(): string {
+  return survey.promise.find((one) => /^(Each further|Any number)/.test(one)) ?? "";
+}
+
 function showRefused(reason: string): void {
   const isClosed = admission === "closed" || /closed/.test(reason);
   show(
-    isClosed ? "This survey is closed" : "Your report was refused",
-    h(
-      "p",
-      { role: "alert" },
-      isClosed
-        ? "It closed before your report came, and takes no more. Your report was not counted."
-        : `The collector said: ${reason} It was not counted, and is not sent again.`,
-    ),
+    t(isClosed ? "closed" : "rejected"),
+    h("p", { role: "alert" }, isClosed ? t("closed.late") : `${t("said", { reason })} ${t("rejected.words")}`),
     !isClosed && againButton(),
   );
   refusal = "";
@@ -644,6 +595,7 @@ function keepOffline(): void {
         "/take/take.css",
         "/client/confide.js",
         `/v1/surveys/${fingerprint}`,
+        ...(language() === "en" ? [] : [`/take/${language().split("-")[0]!.toLowerCase()}.json`]),
       ]);
     })
     .catch(() => undefined);

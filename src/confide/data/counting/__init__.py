@@ -20,6 +20,7 @@ from typing import Any, Literal, get_args, overload
 
 from confide.data.counting.duck import DuckLedger, merge_files
 from confide.data.counting.sources import Kind, PathLike, Query, Tallied, is_paths
+from confide.data.counting.warehouse import DIALECTS, histogram_of, in_dialect
 from confide.data.files import counts_files
 from confide.data.files.counts_files import CountedReports, CountsFile, GroupedCounts, Heading, Pool
 from confide.data.files.reading import read_report_rows
@@ -269,12 +270,14 @@ def read_reports(
         rows = read_report_rows(path, survey, columns)
         _screen(rows.account, rows.rejected, rejects, cure)
         rows.account.require_any(rows.alphabet)
+        # Of raw reports other columns are none of our business; of counts they may be groups.
         unused = rows.unused if rows.account.is_counted and not columns else ()
         notes = tuple(rows.traces.notes(rows.account.columns))
         return ReportInput([(rows.tally(), survey.mechanism)], rows.account, rows.account.description, unused, notes)
     request = Request(survey.mechanism.report_alphabet, tuple(columns))
     with open_ledger(path, request, survey=survey) as ledger:
         account = replace(ledger.account, source=str(path))
+        # The query counts rejects by reason; a message needs the rows themselves.
         named = replace(account, first=first_few(ledger.rejects()))
         _screen(named, ledger.rejects(), rejects, cure)
         account.require_any(request.alphabet)

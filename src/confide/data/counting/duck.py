@@ -26,7 +26,7 @@ from confide.evidence.counts import Origin
 from confide.evidence.totals import Totals, check_totals
 from confide.surveys.survey import Survey
 from confide.values.base import is_missing
-from confide.values.wording import counted, listed, name_some
+from confide.values.wording import listed, name_some
 
 DUCK = sources.Dialect(
     '"',
@@ -408,6 +408,7 @@ def _connection() -> Iterator[Any]:
 
     The rest goes to a temporary folder.
     """
+    # What does not fit into memory goes to a folder that ends with us, and not into the current one.
     with tempfile.TemporaryDirectory(prefix="confide-") as folder:
         settings = {
             "memory_limit": "400MB",
@@ -426,7 +427,6 @@ def merge_files(
     *,
     is_pool: bool = False,
     allow_copies: bool = False,
-    strict: bool = False,
     totals: Totals | None = None,
 ) -> counts_files.Heading:
     """Merge files of counts into one.
@@ -441,8 +441,6 @@ def merge_files(
         Whether to keep counts of different surveys side by side, for one estimate from all of them.
     allow_copies
         Whether files may have counts or reports in common; otherwise these are refused as copies.
-    strict
-        Whether to refuse more files than a survey allows reports per person, as if the same people were in each.
     totals
         Known totals of the population, by columns that name groups: these groups are added up, and raked to them.
 
@@ -460,11 +458,6 @@ def merge_files(
     _refuse_unlike(headings, is_pool=is_pool)
     merged = _add_headings(headings, tuple(itertools.chain.from_iterable(parts.values())))
     merged = merged if totals is None else _with_totals(merged, totals)
-    if strict and merged.is_over_limit:
-        raise DataFileError(
-            f"{counted(merged.most_reports, 'file')} of reports may hold as many reports of one person, and the survey "
-            f"allows {merged.limit}. Merge without --strict if they are of different people."
-        )
     with _connection() as connection, _explained(what=f"{name_some(list(headings))} cannot be added up"):
         for file, heading in headings.items():
             _refuse_unsound(file, heading, connection)
@@ -542,6 +535,7 @@ def _refuse_unsound(file: str, heading: counts_files.Heading, connection: Any) -
     names = ", ".join(_key(name, heading) for name in heading.keys)
     source = f"read_parquet({path_literal(file)})"
     with _explained(what=f"{file} cannot be added up"):
+        # Adding up would hide it: a report that stands twice in one file was put together by hand.
         repeated = f"SELECT COUNT(*) FROM {source} GROUP BY {names} HAVING COUNT(*) > 1 LIMIT 1"
         is_repeated = _execute(connection, repeated).fetchone() is not None
     if is_repeated:

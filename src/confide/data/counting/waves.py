@@ -71,6 +71,7 @@ def summed_over(counts: CountsFile, over: str, path: object = "The counts") -> C
     files: dict[Key, int] = {}
     for key, parts in counts.groups.items():
         wave = (key[place],)
+        # A group may be in every file, and a wave of several groups in no more files than there are.
         files[wave] = min(heading.files, files.get(wave, 0) + heading.files_of(key))
         of_wave = found.setdefault(wave, {})
         for number, part in parts.items():
@@ -96,6 +97,7 @@ def _read_rows(files: Sequence[str], survey: Survey, over: str, person: str | No
     account.require_any(survey.mechanism.report_alphabet)
     reports, waves, *people = (np.concatenate(column) for column in zip(*found, strict=True))
     _require_named(title, over, waves)
+    # Sorted once and split, for thousands of waves as quickly as for two.
     names, places = np.unique(waves, return_inverse=True)
     each = np.split(reports[np.argsort(places.reshape(-1), kind="stable")], np.cumsum(np.bincount(places.reshape(-1))))
     groups: dict[Key, dict[int, Counts]] = {

@@ -205,8 +205,8 @@ class _Source:
             )
         if column and column in keep:
             raise InvalidParameterError(
-                f"Column {column!r} holds secrets and cannot be kept beside reports: whoever has a person's secret can "
-                f"undo their noise."
+                f"Column {column!r} holds secrets and cannot be kept beside reports: with a secret, anyone can undo "
+                f"the noise."
             )
         self.generator = None if seed is None else np.random.default_rng(seed)
         if ledger is not None and (column or seed is not None):

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from confide.data.files import sheets
+from confide.data.files.counts_files import is_counts_file
 from confide.data.files.sheets import LIMITS, Account, Reason, Reject
 from confide.data.files.writing import Traces, read_metadata
 from confide.errors import DataFileError
@@ -140,6 +141,8 @@ def read_value_batches(
 
 def _refuse_reports(rows: Rows, path: str) -> None:
     """Refuse reports in place of values: they carry noise already."""
+    if is_counts_file(path):
+        raise DataFileError(f"{path} holds counts of reports, which are blurred already. Name the file of true values.")
     known = read_metadata(path) if Path(path).is_file() else None
     if known is not None and rows.account.columns == known.names:
         raise DataFileError(

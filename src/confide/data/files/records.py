@@ -165,11 +165,12 @@ def series_record(series: Series) -> dict[str, Any]:
         "is_linked": series.is_linked,
         "rests_on": series.rests_on,
         "waves": [
-            {series.by: name_wave(key), "reports": series.groups.reports[key]} | _ends(one)
+            {series.by: name_wave(key), "reports": series.groups.reports[key]} | ends_record(one)
             for key, one in series.answers.items()
         ],
         "changes": [
-            {"from": name_wave(one), "to": name_wave(other)} | _ends(series.change(one, other)) for one, other in few
+            {"from": name_wave(one), "to": name_wave(other)} | ends_record(series.change(one, other))
+            for one, other in few
         ],
     }
 
@@ -197,7 +198,8 @@ def series_csv(found: Sequence[Series]) -> str:
     return csv_text(map(as_shown, header), rows)
 
 
-def _ends(answer: Interval) -> dict[str, float]:
+def ends_record(answer: Interval) -> dict[str, float]:
+    """Return an estimate with the ends of its interval."""
     return {"estimate": answer.estimate, "low": answer.low, "high": answer.high}
 
 
@@ -411,6 +413,7 @@ def _shape_record(answer: Estimate) -> dict[str, Any] | None:
         return None
     if found is None:
         return {}
+    # The shape stands beside it already, in words.
     fit = {name: value for name, value in asdict(found).items() if name != "shape"}
     words = {"verdict": str(found.verdict), "words": str(found)}
     return {"words": list(shape.words), "is_declared": shape.is_declared, "fit": fit | words}

@@ -450,7 +450,7 @@ class Request:
     def choose(self, source: str, header: Sequence[str], *, has_lines: bool = True) -> ColumnPlaces:
         """Find the columns in a header, or raise with its columns."""
         parts = self._choose_parts(source, header, has_lines=has_lines)
-        by_cure = "Name the ones that tell groups apart, with --by on the command line."
+        by_cure = "Name the columns of the groups with --by on the command line."
         by = tuple(_find(source, name, header, by_cure) for name in self.by)
         cure = "Name another one with --weights, --strata, --clusters or in the file of --totals."
         for name in self.keys[len(by) :]:
@@ -465,8 +465,8 @@ class Request:
         for place in set(kept) & {*parts, *counts}:
             what = "the values" if place in parts else "how many people have a value"
             raise DataFileError(
-                f"Column {header[place]!r} of {source} says {what}: kept, it would stand beside every report, not "
-                f"blurred. Leave it out of the columns to keep."
+                f"Column {header[place]!r} of {source} says {what}. It cannot be kept: it would stand beside every "
+                f"report, not blurred. Leave it out of the columns to keep."
             )
         return ColumnPlaces(tuple(header), parts, by, tuple(counts[:1]), kept)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from confide.data.files import writing
-from confide.data.files.reading import csv_batches, parquet_batches
+from confide.data.files.counts_files import is_counts_file, read_heading
+from confide.data.files.reading import Rows, csv_batches, parquet_batches
 from confide.data.files.sheets import (
     PARQUET,
     Account,
@@ -106,10 +107,10 @@ def unbias_file(  # noqa: PLR0913 - one argument an option
         )
     name, form = str(reports), Path(output).suffix.lower()
     asked = {describe_query(one): PseudoValues.of(survey.mechanism, one, survey.name) for one in queries}
-    if Path(name).is_file():
-        Traces.of([name], survey)  # refuses reports of another survey
+    _trace(name, survey)
     header = _header(name)
     new = _new_names(survey, asked, header)
+    # Names come before rows: a file of millions is not read for a column that is not there.
     places = Request(survey.mechanism.report_alphabet, tuple(columns)).choose(name_of(name), header)
     account, rejected, found = _read(name, survey, places, list(asked.values()))
     if rejects is None:
@@ -129,21 +130,19 @@ def _read(
     path: str, survey: Survey, places: ColumnPlaces, asked: Sequence[PseudoValues]
 ) -> tuple[Account, list[Reject], list[list[Any]]]:
     """Read all columns, in pieces, with pseudo-values behind them."""
-    header, is_table = places.header, path.lower().endswith(PARQUET)
+    header = places.header
     kept = [at for at in range(len(header)) if at not in places.entry]
     request = Request(survey.mechanism.report_alphabet, places.names, keep=tuple(header[at] for at in kept))
     account, rejected = Account(source=name_of(path)), list[Reject]()
     found = [list[Any]() for _ in range(len(header) + len(asked))]
-    for rows in (parquet_batches if is_table else csv_batches)(path, request):
+    for rows, own, others in _pieces(path, request):
         account += rows.account
         rejected += rows.rejected
+        # An empty array has the type of floats, and would make floats of the whole numbers beside it.
         if not rows.account.accepted:
             continue
-        for at, column in zip(kept, rows.kept, strict=True):
-            found[at].append(column.to_numpy(zero_copy_only=False) if is_table else column)
-        own = rows.distinct.reshape(len(rows.distinct), -1)[rows.numbers]
-        for at, part in zip(places.parts, own.T, strict=True):
-            found[at].append(part)
+        for at, column in (*zip(kept, others, strict=True), *zip(places.parts, own.T, strict=True)):
+            found[at].append(column)
         for at in places.counts:
             found[at].append(rows.counts)
         for at, one in enumerate(asked, len(header)):
@@ -151,12 +150,33 @@ def _read(
     return account, rejected, found
 
 
+def _pieces(path: str, request: Request) -> Iterator[tuple[Rows, Any, list[Any]]]:
+    """Yield the rows of a file, with the parts of their reports and the columns beside them."""
+    is_table = path.lower().endswith(PARQUET)
+    for rows in (parquet_batches if is_table else csv_batches)(path, request):
+        own = rows.distinct.reshape(len(rows.distinct), -1)[rows.numbers]
+        yield rows, own, [one.to_numpy(zero_copy_only=False) if is_table else one for one in rows.kept]
+
+
 def _describe(name: str, question: str, values: Any, counts: Any) -> PseudoColumn:
     """Return a column with its mean over people."""
     people = counts.sum()
     mean = float(values @ counts / people)
+    # The sample variance: pseudo-values of different people are independent.
     variance = float((values - mean) ** 2 @ counts) / max(people - 1, 1)
     return PseudoColumn(name, question, mean, float(np.sqrt(variance / people)))
+
+
+def _trace(path: str, survey: Survey) -> Traces:
+    """Return a file's metadata; refuse reports or counts of another survey."""
+    if not Path(path).is_file():
+        return Traces(((name_of(path), None),))
+    if is_counts_file(path):
+        heading = read_heading(path, survey)
+        heading.require(survey, path)
+        if heading.is_pooled:
+            raise DataFileError(f"{path} holds counts of {len(heading.surveys)} surveys. Take those of one at a time.")
+    return Traces.of([path], survey)
 
 
 def _header(path: str) -> tuple[str, ...]:
@@ -174,8 +194,10 @@ def _new_names(survey: Survey, questions: Iterable[str], header: Sequence[str]) 
         text = f"{survey.name} mean" if question == "mean" else question
         for sign, word in SIGNS.items():
             text = text.replace(sign, word)
+        # SPSS, Stata and R each take a letter first, then letters, digits and underscores.
         plain = re.sub(r"[^0-9A-Za-z]+", "_", text).strip("_") or "answer"
         plain = (plain if plain[0].isalpha() else f"q_{plain}")[: LONGEST_NAME - 3]
+        # Three characters are left for a number behind a name that is taken.
         numbered = (plain if number == 1 else f"{plain}_{number}" for number in range(1, 1000))
         names.append(next(one for one in numbered if one.lower() not in taken))
         taken.add(names[-1].lower())
@@ -216,14 +238,15 @@ def read_people(
     file, if `survey` is about some of its attributes.
     """
     name = str(path)
-    traces = Traces.of([name], whole or survey) if Path(name).is_file() else Traces(((name_of(name), None),))
-    header, is_table = _header(name), name.lower().endswith(PARQUET)
+    traces = _trace(name, whole or survey)
+    header = _header(name)
     request = Request(survey.mechanism.report_alphabet, tuple(columns))
     try:
         places = request.choose(name_of(name), header)
     except DataFileError:
         if columns or survey.name not in header:
             raise
+        # A file of answers from people calls the column by what was asked, and not "report".
         request = Request(request.alphabet, (survey.name,))
         places = request.choose(name_of(name), header)
     missing = next((one for one in keep if one not in header), None)
@@ -232,13 +255,14 @@ def read_people(
         raise DataFileError(f"{name_of(name)} has no column {found}. It has {name_some(header)}.")
     request = Request(request.alphabet, places.names, keep=tuple(keep))
     account, parts, kept = Account(source=name_of(name)), list[Any](), [list[Any]() for _ in keep]
-    for rows in (parquet_batches if is_table else csv_batches)(name, request):
+    for rows, own, others in _pieces(name, request):
         account += rows.account
+        if not rows.account.accepted:
+            continue
         counts = np.ones(rows.numbers.size, dtype=np.int64) if rows.counts is None else rows.counts
-        own = rows.distinct.reshape(len(rows.distinct), -1)[rows.numbers]
         parts.append((own, counts))
-        for at, column in enumerate(rows.kept):
-            kept[at].append(column.to_numpy(zero_copy_only=False) if is_table else column)
+        for at, column in enumerate(others):
+            kept[at].append(column)
     bad = replace(account, rejected={why: many for why, many in account.rejected.items() if why is not Reason.MISSING})
     bad.require_usable("Correct these rows, or leave them out of the file.")
     account.require_any(request.alphabet)

@@ -358,8 +358,8 @@ FORMULA_MARKS = ("=", "+", "-", "@", "\t", "\r")
 def warn_simulated(path: str | Path) -> None:
     """Warn the caller's caller that the reports in a file are simulated."""
     warnings.warn(
-        f"The reports for {path} are simulated: their noise comes from a seed, and whoever knows it can undo it. They "
-        f"protect nobody. Leave out rng= for people's own values.",
+        f"The reports for {path} are simulated and protect nobody: anyone who knows the seed can undo the noise. "
+        f"Leave out rng= for people's own values.",
         SimulatedReportsWarning,
         stacklevel=3,
     )

@@ -66,6 +66,13 @@ class Interval(Shown):
         A note on the question: for an area, how many cells count and how many its border cuts.
     exact_width
         Width of the interval if the same people had sent their true values; NaN if that is not known.
+
+    Examples
+    --------
+    >>> answer = Interval("age >= 65", 0.12, 0.1, 0.15, 0.95, "", exact_width=0.004)
+    >>> low, high = answer
+    >>> print(low, high, answer.parts)
+    0.1 0.15 sampling 8%, privacy 92%
     """
 
     question: str
@@ -151,7 +158,9 @@ class Interval(Shown):
 
         Each was computed at :func:`level_of_each`.
         """
-        words = f"; each of {together:,} holds at {percent(self.level)}, so that all hold at {percent(level)} together"
+        words = (
+            f"; each of {together:,} has {percent(self.level)} confidence, so that all together have {percent(level)}"
+        )
         return replace(self, level=level, together=together, rests_on=self.rests_on + (words if together > 1 else ""))
 
 
@@ -175,6 +184,14 @@ class Band:
         or bounds on these.
     exact_width
         As in :class:`Interval`, one number for each value; `None` if that is not known.
+
+    Examples
+    --------
+    >>> import confide as cf
+    >>> mechanism = cf.TruncatedGeometric(cf.Integers(0, 9), epsilon=1.0)
+    >>> band = cf.estimate(mechanism.simulate_counts([100] * 10, rng=1), mechanism).interval()
+    >>> band.at(7).low < 0.1 < band.at(7).high
+    True
     """
 
     alphabet: Alphabet

@@ -211,6 +211,14 @@ class Windows:
         The relative error to reach, and the coverage of intervals.
     remark
         A sentence on binned reports; empty if none were binned.
+
+    Examples
+    --------
+    >>> import confide as cf
+    >>> mechanism = cf.TruncatedGeometric(cf.Integers(0, 9), epsilon=1.0)
+    >>> windows = cf.estimate(mechanism.simulate_counts([100] * 5 + [300] * 5, rng=1), mechanism).windows()
+    >>> len(windows), windows.labels[0]
+    (6, '0')
     """
 
     alphabet: Alphabet
@@ -298,8 +306,8 @@ class Windows:
     @property
     def _finding(self) -> str:
         within = (
-            f"within \N{PLUS-MINUS SIGN}{percent(self.error)} of itself, or of an even share if that is more "
-            f"({percent(self.level)} confidence)"
+            f"within \N{PLUS-MINUS SIGN}{percent(self.error)} ({percent(self.level)} confidence; small shares: "
+            f"\N{PLUS-MINUS SIGN}{percent(self.error)} of an even share)"
         )
         if missed := sum(not one for one in self.told):
             return f"Of {counted(len(self), self._noun)}, {missed:,} have a share that is not known to {within}."

@@ -249,15 +249,14 @@ class Likelihood(Basis):
         weighted = "" if inference.evidence.variances is None else weighted
         if is_unbiased(inference.evidence):
             return (
-                f"shares that randomized response leaves unbiased, whatever the method and the truth: its two ends "
-                f"share the {percent(1 - level)} in which they may fail as the shares of the other values suggest"
-                f"{weighted}"
+                f"unbiased shares under randomized response, with no assumption about the truth; the shares of the "
+                f"other values decide how the two ends split the {percent(1 - level)} error{weighted}"
             )
-        alone = "alone, whatever the method and the truth" if not inference.premise else inference.premise
+        alone = "alone, with no assumption about the truth" if not inference.premise else inference.premise
         return (
-            f"the likelihood of the reports {alone}: it holds each answer of a distribution{among} whose "
-            f"log-likelihood is at most {allowed_fall(level):.2f} below the highest, of all or of those with as few "
-            f"{'values' if not inference.premise else 'parts'} as explain the reports{weighted}"
+            f"the likelihood of the reports {alone}: every distribution{among} counts whose log-likelihood is at most "
+            f"{allowed_fall(level):.2f} below the highest, among all or among those with few "
+            f"{'values' if not inference.premise else 'parts'}{weighted}"
         )
 
     def drawn(self, inference: Inference) -> int:

@@ -84,7 +84,7 @@ class MapScene:
         bar = figure.colorbar(image, ax=axes, location="right", shrink=0.8, aspect=25, extend=extend)
         style.show_percent(bar.ax.yaxis)
         bar.outline.set_linewidth(0.5)
-        bar.set_label("part of the share, or of an even one")
+        bar.set_label("error, relative to the share")
 
     def write(self, axes: Axes, windows: Windows, words: Sequence[tuple[str, ...]], scale: float = 1.0) -> None:
         """Write a word or two into each district where there is room."""

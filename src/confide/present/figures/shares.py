@@ -86,7 +86,8 @@ class LineScene(AxesScene):
             )
 
         _add_steps(axes, self._average(curve), edges, None if is_curve_truth else color)
-        if panel.windows is not None and not panel.windows.are_single:
+        is_bare = panel.band is None and panel.reference_role is Role.ESTIMATE  # of a group, before all groups
+        if is_bare or (panel.windows is not None and not panel.windows.are_single):
             axes.patches[-1].set_alpha(faded)
         elif panel.band is not None and not says.all():
             axes.patches[-1].set_alpha(faded)
@@ -490,7 +491,7 @@ def draw_windows(  # noqa: PLR0913 - all that a picture may show
         edge: dict[str, Any] = {"facecolor": pale, "edgecolor": style.NOISY, "linewidth": 0.9}
         axes.barh(places, sent, height=0.7, label="share of the reports", **edge)
     ends = np.maximum([shares - low, high - shares], 0.0)
-    told = f"what they tell, at {100 * windows.level:g}%"
+    told = f"estimate, with {100 * windows.level:g}% interval"
     axes.errorbar(shares, places, xerr=ends, fmt="o", color=color, capsize=3, markersize=4.5, label=told)
     style.lay_bars(axes, style.shorten(windows.labels))
     highest = max(float(high.max()), 0.0 if sent is None else float(sent.max()), 1e-9)
@@ -560,7 +561,7 @@ def _window_maps(scene: MapScene, windows: Windows, most: float) -> Figure:
     estimate, doubt = (figure.add_subplot(rows, columns, place) for place in (1, 2))
     scene.draw(estimate, scene.panels[0], style.INK)
     scene.write(estimate, windows, [(str(number),) for number in windows.ranks], scale)
-    estimate.set_title("The districts, the fullest first")
+    estimate.set_title("Districts, numbered by share")
     scene.add_key(figure, [estimate])
     scene.draw_doubt(figure, doubt, windows, scale)
     doubt.set_title("How far it may be off")

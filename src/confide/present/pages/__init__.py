@@ -11,14 +11,17 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from confide.check.answers import Fit
 from confide.data.files import GroupAnswers, SurveyGroups
 from confide.estimates.diagnosis import Diagnosis, QueryAnswer
 from confide.estimates.estimate import Outcome
 from confide.evidence.counts import Counts
+from confide.mechanisms.audits import Audit
 from confide.plans import Plan
 from confide.present import summary as say
 from confide.present.diagnoses import summarise_diagnosis
 from confide.present.estimates import Findings, complete, summarise_estimate, tell_panel
+from confide.present.evidence import summarise_evidence
 from confide.present.figures import Role, draw_sheet, style, to_svg
 from confide.present.figures.style import COLORS
 from confide.present.groups import summarise_groups
@@ -57,8 +60,9 @@ def table(
         "<tr>" + "".join(f"<td{kind}>{cell}</td>" for kind, cell in zip(kinds, row, strict=True)) + "</tr>"
         for row in rows
     )
-    rows_and_head = f"<thead><tr>{head}</tr></thead>\n<tbody>\n" + "\n".join(lines) + "\n</tbody>"
-    label = f"Table: {', '.join(one for one in headings if one)}"
+    top = f"<thead><tr>{head}</tr></thead>\n" if any(headings) else ""  # lines without titles begin with the first
+    rows_and_head = f"{top}<tbody>\n" + "\n".join(lines) + "\n</tbody>"
+    label = f"Table: {', '.join(one for one in headings if one)}" if top else "Table"
     opening = f'<table class="{kind}">' if kind else "<table>"
     frame = f'<div class="frame" role="group" aria-label="{text(label)}" tabindex="0">'
     return f"{frame}{opening}\n{rows_and_head}</table></div>"
@@ -217,7 +221,7 @@ def document(*, title: str, lead: str, facts: str, body: str, footer: str, about
     return template.substitute(title=title, summary=shown.rstrip(), facts=facts, body=body, footer=footer, style=style)
 
 
-__all__ = ["diagnosis_page", "estimate_page", "groups_page", "plan_page"]
+__all__ = ["diagnosis_page", "estimate_page", "evidence_page", "groups_page", "plan_page"]
 
 
 def estimate_page(
@@ -304,3 +308,14 @@ def plan_page(survey: Survey, plan: Plan) -> str:
     '<!DOCTYPE html>'
     """
     return show_page(summarise_plan(survey, plan))
+
+
+def evidence_page(survey: Survey, audit: Audit, fit: Fit | None = None, reports: int = 0) -> str:
+    """Return a self-contained HTML page of what was promised, checked and said.
+
+    >>> import confide as cf
+    >>> survey = cf.Survey(cf.RandomizedResponse(cf.Categories(["yes", "no"]), epsilon=1.0), "answer", "A question")
+    >>> "Who could read what" in evidence_page(survey, cf.audit(survey.mechanism))
+    True
+    """
+    return show_page(summarise_evidence(survey, audit, fit, reports))

@@ -177,7 +177,7 @@ MOVES, MOVED_SHARES = 8, 800
 
 @dataclass(frozen=True)
 class Pooled(Method):
-    """Empirical Bayes mean of each share under k-RR."""
+    """Empirical Bayes mean of each share, from the reports that support it."""
 
     name = "pooled"
 
@@ -196,8 +196,8 @@ class Shares:
 
     @classmethod
     def of(cls, evidence: Evidence) -> Shares:
-        """Invert k-RR."""
-        keep, other = evidence.channel.keep_and_other or (1.0, 0.0)
+        """Invert the number of reports that support each value."""
+        keep, other = evidence.channel.support_rates or (1.0, 0.0)
         scale = evidence.total * (keep - other) ** 2
         least, most = other * (1 - other) / scale, keep * (1 - keep) / scale
         return cls(evidence.channel.unpush(evidence.frequencies), least, most - least)
@@ -253,7 +253,7 @@ class Shares:
         root = float(np.sqrt(self.least))
         places = 2 * np.clip(self.inverted, 0.0, 1.0) / (np.sqrt(self._variances) + root)
         steps = FINE * np.unique(np.maximum(np.floor(places / FINE)[:, None] + REACH, 0.0))
-        return np.unique(np.minimum(steps * root + self.growth * steps**2 / 4, 1.0))
+        return np.unique(np.clip(steps * root + self.growth * steps**2 / 4, 0.0, 1.0))
 
     def _pool(self, shares: FloatArray) -> FloatArray:
         """Return the posterior means of shares that may have moved."""

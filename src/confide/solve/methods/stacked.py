@@ -304,9 +304,9 @@ class Stacked(Method):
     eight nats, because the scores of good and bad answers may differ by less. ``estimate.choices`` has the weights.
 
     On categories no candidate assumes smoothness. The first one, called shrunk, draws every probability towards the
-    uniform one and has a head start of one nat. Under k-RR the candidates are :class:`Inversion` with projection and
-    :class:`Pooled`, which have closed forms. An unbiased estimate of the squared error weighs them, and nothing is held
-    out.
+    uniform one and has a head start of one nat. If reports support values or sets of them, as under k-RR or unary
+    encoding, the candidates are :class:`Inversion` with projection and :class:`Pooled`, which have closed forms. An
+    unbiased estimate of the squared error weighs them, and nothing is held out.
 
     Parameters
     ----------
@@ -346,9 +346,9 @@ class Stacked(Method):
     def _mix(self, evidence: Sequence[Evidence], progress: Progress | None = None) -> list[Solution]:
         """Solve rows that share a channel, each with its own folds."""
         first = evidence[0]
-        alike, is_unordered = first.channel.keep_and_other, layout_of(first) is None
-        # Categories under k-RR have candidates in closed form.
-        if alike is not None and alike[1] > 0 and is_unordered and first.channel.shape[0] <= LARGEST_UNORDERED:
+        rates, is_few = first.channel.support_rates, first.channel.shape[0] <= LARGEST_UNORDERED
+        # Categories whose reports support sets of them, as under k-RR, have candidates in closed form.
+        if rates is not None and rates[0] != rates[1] > 0 and is_few and layout_of(first) is None:
             return [_pool(one) for one in evidence]
         quick = stored(first)
         parts = [replace(quick, counts=one.counts, log_offset=0.0) for one in evidence]
@@ -411,7 +411,7 @@ HELD_OUT = IBU(stop="held-out")
 """EM as a candidate; its folds are those of :class:`Stacked`."""
 
 POOLED, INVERTED = Pooled(), Inversion("project")
-"""The candidates on categories under k-RR."""
+"""The candidates on categories whose reports support sets of them, such as k-RR's."""
 
 
 @dataclass(frozen=True, eq=False)
