@@ -24,18 +24,18 @@ HOUSE = Path(confide.__file__).parent
 
 ROOMS = {
     "values": 4_440,
-    "data": 4_883,
+    "data": 4_907,
     "mechanisms": 5_344,
     "estimates": 3_711,
     "present": 4_421,
-    "cli": 3_159,
+    "cli": 3_163,
     "solve": 2_842,
     "collector": 2_872,
     "check": 1_829,
     "channels": 1_853,
     "plans": 2_166,
     "theory": 1_328,
-    "studio": 1_616,
+    "studio": 1_627,
     "evidence": 1_170,
     "regression": 1_944,
     "surveys": 576,
@@ -47,13 +47,13 @@ ROOMS = {
 """Code lines that each room may have."""
 
 WHOLE = {
-    "code lines": 44_457,
+    "code lines": 44_496,
     "files": 182,
     "entries at the top": 20,
-    "functions": 4_392,
+    "functions": 4_394,
     "functions of one statement": 1_262,
     "constants": 381,
-    "options": 94,
+    "options": 95,
     "public names": 90,
 }
 """What the whole house may have."""

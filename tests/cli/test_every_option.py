@@ -150,6 +150,7 @@ ROWS = [
         --output       | one.parquet two.parquet                | -o all.parquet     | file all.parquet
         --pool         | one.parquet other.parquet -o all.parquet | --pool           | code 0
         --allow-copies | one.parquet again.parquet -o all.parquet | --allow-copies   | code 0
+        --totals       | towns.parquet -o all.parquet           | --totals census.csv | town \(2 classes\)
     """),
     *table("estimate", r"""
         --method           | ages.toml r.csv -v                     | --method mle                | ^Method +MLE

@@ -17,16 +17,18 @@ import numpy as np
 
 from confide.check.answers import FitVerdict
 from confide.collector.client import to_counts_file
-from confide.data.files import CountsFile, ask_groups, estimate_file, label_group
+from confide.data.files import CountsFile, SurveyGroups, ask_groups, estimate_file, label_group
 from confide.errors import ConfideError
 from confide.estimates.diagnosis import diagnose
 from confide.estimates.estimate import Estimate, Outcome, recover
 from confide.estimates.explanations import describe_mechanism, explain_choices, why_undivided
 from confide.estimates.inference import Interval
 from confide.evidence.counts import Counts
+from confide.present.changes import say_change, show_step
 from confide.present.diagnoses import summarise_diagnosis
 from confide.present.estimates import Findings, first_answer
 from confide.present.summary import Bullets, caution_estimate
+from confide.present.terminal import draw_spark
 from confide.solve.methods import METHODS, Stacked
 from confide.studio.answers import answer_record, method_shown, report_shares, window_records
 from confide.studio.drafts import (
@@ -41,6 +43,7 @@ from confide.studio.workers import Tell
 from confide.surveys.survey import Survey
 from confide.theory.verdicts import without_labels
 from confide.values import LineGeometry
+from confide.values.order import sequence
 
 LEVEL = 0.95
 """Confidence level of all intervals."""
@@ -265,8 +268,11 @@ def evidence(work: dict[str, Any], tell: Tell) -> bytes:
 def _groups(reading: Reading, queries: list[str]) -> tuple[list[dict[str, Any]], list[str]]:
     """Return estimates and differences of groups, for each column of groups."""
     shown, differences = [], []
+    usual = ["mean"] if reading.survey.alphabet.has_mean else []
     for name in reading.survey.groups:
         groups = estimate_file(to_counts_file(reading.survey, reading.record, [name]), reading.survey, Stacked())
+        if len(groups) > 1 and sequence([key[0] for key in groups]):  # weeks, dates or waves
+            differences += [_change(groups, query, f"{name}: ") for query in queries or usual]
         answers = ask_groups(groups, queries, LEVEL)
         for key, one in groups.items():
             # Shares were asked for; the rest, such as a median, comes with every group.
@@ -295,6 +301,14 @@ def _districts(reading: Reading, districts: dict[str, list[int]]) -> list[dict[s
         shares = {"estimate": one.estimate, "low": one.low, "high": one.high}
         found.append({"label": name, "indices": cells, "is_told": True} | shares)
     return found
+
+
+def _change(groups: SurveyGroups, query: str, opening: str) -> str:
+    """Return a line over time, and its change from first to last."""
+    series = groups.series(query, LEVEL, name=groups.survey.name)
+    line = draw_spark([one.estimate for one in series.answers.values()], blocks=True)
+    change, ends = show_step(series.overall)
+    return f"{opening}{line} {say_change(series)} Change of {series.question}: {change} ({ends})."
 
 
 def _diagnosis(reading: Reading) -> list[str]:
