@@ -28,17 +28,18 @@ pytest.importorskip("pyarrow", reason="counting needs the extra confide[counting
 pytest.importorskip("uvicorn", reason="the collector needs the extra confide[collector]")
 
 CALLS = {
+    "audit": "s.toml one.parquet -o OUT.html",
     "export": "s.toml -o OUT.json",
     "plan": "s.toml --people 77 --guess values.csv -o OUT.csv",
     "privatize": "permanent.toml values.csv --secret secret.txt -o OUT.csv --rejects REJECTS.csv",
     "count": "s.toml reports.csv -o OUT.parquet --rejects REJECTS.csv",
     "merge": "one.parquet two.parquet -o OUT.parquet",
-    "estimate": "city.toml cells.csv --truth homes.csv --query areas.json --background halves.json -o OUT.csv",
+    "estimate": "city.toml cells.csv --truth homes.csv --query areas.json --query halves.json -o OUT.csv",
     "diagnose": "city.toml cells.csv --query areas.json -o OUT.json",
-    "unbias": "city.toml cells.csv --query areas.json -o OUT.csv --rejects REJECTS.csv",
+    "unbias": "city.toml cells.csv --query areas.json -o OUT.csv",
     "regress": "s.toml reports.csv 'age ~ 1' -o OUT.csv",
-    "pull": "http://localhost:1 --survey s.toml --token-file secret.txt -o OUT.csv",
-    "curate": "kept.db --survey s.toml --invite 2 -o OUT.txt",
+    "pull": "http://localhost:1 s.toml -o OUT.csv",
+    "curate": "kept.db s.toml --invite 2 -o OUT.txt",
 }
 """A call of every command that has both, with all the files that it can read."""
 
@@ -48,7 +49,7 @@ REPEATED = {"plan", "estimate", "diagnose", "regress"}
 OUTPUTS = {"--output", "--rejects", "--export", "--ledger", "--store"}
 """What commands write."""
 
-ELSEWHERE = {"new", "demo", "datasets", "show", "audit", "send", "serve", "studio"}
+ELSEWHERE = {"new", "demo", "datasets", "show", "send", "serve", "studio"}
 """Commands that read or write no file that has a name, or refuse one that is there."""
 
 
