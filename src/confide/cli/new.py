@@ -1,4 +1,4 @@
-"""confide new: look at a file and propose a survey, or write a commented example."""
+"""confide new: propose a survey for a file, or write an example."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from confide.estimates.explanations import describe_alphabet
 from confide.mechanisms import MECHANISMS
 from confide.mechanisms.guarantees import Guarantee, LocalDP
 from confide.plans.levels import PEOPLE
-from confide.plans.proposals import WHY_ROUND, Candidate, Look, Proposal, look_at, propose
+from confide.plans.proposals import WHY_ROUND, Asked, Look, Proposal, look_at, propose
 from confide.present.summary import Summary
 from confide.present.surveys import describe_levels
 from confide.present.terminal import show_summary
@@ -84,7 +84,7 @@ def new(
     yes: Annotated[bool, option("Ask nothing: take every default.", "", "--yes")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Look at a file of values and propose a survey; or write an example.
+    """Propose a survey for a file of values, or write an example.
 
     It asks at most five questions, each with a default. The survey that it writes is commented, and the command that
     comes next is printed. Ranges are round numbers, not the file's extremes, and rare words are not listed: a survey is
@@ -130,7 +130,7 @@ def _write_example(words: Sequence[str], path: Path, *, is_asked: bool, as_json:
 
 
 def _ask(question: str, default: str) -> str:
-    """Ask a person; Enter, or the end of the input, takes the default."""
+    """Ask a person. Enter takes the default."""
     say_exactly(f"{question} [{default}]: ")
     return (sys.stdin.readline() or "").strip() or default
 
@@ -181,15 +181,15 @@ def _say_look(values: Path, look: Look) -> None:
         say(f"  {len(look.left_out) - MOST_SHOWN:,} more columns are left out; --json has the reasons.")
 
 
-def _ask_column(look: Look, found: Candidate) -> Candidate:
+def _ask_column(look: Look, found: Asked) -> Asked:
     say(f"Columns: {', '.join(one.title for one in look.candidates[:MOST_SHOWN])}.")
     answer = _ask("Which column?", found.title)
     known = {one.title: one for one in look.candidates}
     return known[answer] if answer in known else look.candidate([answer])
 
 
-def _settle(look: Look, found: Candidate, *, is_asked: bool) -> Proposal:
-    """Return the proposal, after what a person says of kind, unit, and range or words."""
+def _settle(look: Look, found: Asked, *, is_asked: bool) -> Proposal:
+    """Return the proposal after a person's answers."""
     setting = found.setting
     if is_asked and found.others:
         kind = _ask(f"What is {found.title}? {', '.join((setting.kind, *found.others))}", setting.kind)
@@ -215,7 +215,7 @@ def _settle(look: Look, found: Candidate, *, is_asked: bool) -> Proposal:
 
 
 def _count_misfits(values: Path, proposal: Proposal, profile: Profile) -> int | None:
-    """Return how many rows the survey does not take; None of a file that was not read whole."""
+    """Return how many rows the survey refuses; None if unknown."""
     if profile.is_sample:
         return None
     columns = [one.name for one in proposal.candidate.columns]

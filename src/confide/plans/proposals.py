@@ -21,7 +21,7 @@ from confide.mechanisms import Mechanism
 from confide.plans.levels import EpsilonLevel, levels, usual_epsilon
 from confide.plans.ranking import gentle_epsilon, rank, usual_mechanism
 from confide.surveys.survey import Survey, build_survey
-from confide.values import Alphabet, Bins, UnorderedGeometry
+from confide.values import Alphabet, UnorderedGeometry
 from confide.values.categories import fold_word
 from confide.values.wording import listed
 
@@ -107,8 +107,8 @@ class Setting:
 
 
 @dataclass(frozen=True)
-class Candidate:
-    """A column, or a pair of them, that a survey may ask for.
+class Asked:
+    """A column or a pair that a survey may ask for.
 
     Attributes
     ----------
@@ -148,7 +148,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Look:
-    """What a profile offers: columns to ask for, and why the others are left out.
+    """Columns to ask for, and why others are left out.
 
     Attributes
     ----------
@@ -163,12 +163,12 @@ class Look:
     """
 
     profile: Profile
-    candidates: tuple[Candidate, ...]
+    candidates: tuple[Asked, ...]
     left_out: Mapping[str, str]
     wave: str = ""
     person: str = ""
 
-    def candidate(self, names: Sequence[str]) -> Candidate:
+    def candidate(self, names: Sequence[str]) -> Asked:
         """Return the candidate with these columns, or say why there is none."""
         known = [one.name for one in self.profile.columns]
         for one in self.candidates:
@@ -199,7 +199,7 @@ class Proposal:
         Number of people that the levels are for.
     """
 
-    candidate: Candidate
+    candidate: Asked
     setting: Setting
     survey: Survey
     reason: str
@@ -207,10 +207,10 @@ class Proposal:
 
     @property
     def question(self) -> str:
-        """A query to begin with; empty where the whole distribution is the answer."""
+        """A query to begin with, or an empty text."""
         name, setting, alphabet = self.survey.name, self.setting, self.survey.alphabet
-        if isinstance(alphabet, Bins):
-            middle = alphabet.edges[len(alphabet.edges) // 2]
+        if edges := getattr(alphabet, "edges", ()):
+            middle = edges[len(edges) // 2]
             return f"{name} >= {float(middle):.12g}"
         if setting.kind in ("numbers", "scale") and not setting.words:
             return f"{name} >= {math.ceil((setting.low + setting.high) / 2) + 1}"
@@ -221,7 +221,7 @@ class Proposal:
 
     @property
     def table(self) -> dict[str, Any]:
-        """The values as a survey's file has them, with what a person may change."""
+        """The values as a survey's file has them."""
         return _table(self.candidate, self.setting)
 
     @cached_property
@@ -247,7 +247,7 @@ def look_at(profile: Profile) -> Look:
     ('dollar', 78000.0, '100% carry a $ sign')
     """
     names = Counter(column.name for column in profile.columns)
-    left_out, found = dict[str, str](), list[Candidate]()
+    left_out, found = dict[str, str](), list[Asked]()
     pair = _find_places(profile)
     for column in profile.columns:
         if pair is not None and column in pair.columns:
@@ -260,7 +260,7 @@ def look_at(profile: Profile) -> Look:
             left_out[column.name] = why
             continue
         one = _candidate(column)
-        if isinstance(one, Candidate):
+        if isinstance(one, Asked):
             found.append(one)
         else:
             left_out[column.name] = one
@@ -271,7 +271,7 @@ def look_at(profile: Profile) -> Look:
 
 
 def propose(
-    look: Look, candidate: Candidate, setting: Setting | None = None, name: str = "", *, is_ranked: bool = True
+    look: Look, candidate: Asked, setting: Setting | None = None, name: str = "", *, is_ranked: bool = True
 ) -> Proposal:
     """Return a survey for a candidate, with the balanced epsilon.
 
@@ -288,7 +288,7 @@ def propose(
     return Proposal(candidate, settled, survey, reason, people)
 
 
-def name_of(candidate: Candidate) -> str:
+def name_of(candidate: Asked) -> str:
     """Return what one value is called in a survey and in queries."""
     if candidate.setting.kind == "places":
         return "place"
@@ -320,19 +320,19 @@ def _fault(column: Column) -> str:  # noqa: PLR0911 (a rule a line)
 
 
 def _written_days(column: Column) -> int:
-    """Return how many texts are dates that a spreadsheet shows, such as 31.12.2026."""
+    """Return how many texts are dates such as 31.12.2026."""
     written = re.compile(r"9{1,4}([./-])9{1,2}\1 ?9{2,4}")
     return sum(number for shape, number in column.shapes.items() if written.fullmatch(shape) and shape != "9999-99-99")
 
 
 def _is_running(column: Column) -> bool:
-    """Whether whole numbers that are all different lie as dense as numbers of rows, or are as long as such codes."""
+    """Whether distinct whole numbers look like row numbers or codes."""
     low, high = column.numbers_at[0], column.numbers_at[-1]
     is_dense = low is not None and high is not None and 0.7 < (high - low) / (0.9 * column.filled) < 1.4
     return is_dense or (set(column.shapes) == {"99999"} and (column.numbers_at[2] or 0) > 10**7)
 
 
-def _candidate(column: Column) -> Candidate | str:  # noqa: PLR0911 (a kind a line)
+def _candidate(column: Column) -> Asked | str:  # noqa: PLR0911 (a kind a line)
     """Return what a column may be asked for as, or why not."""
     filled = column.filled
     words = _words(column)
@@ -343,7 +343,7 @@ def _candidate(column: Column) -> Candidate | str:  # noqa: PLR0911 (a kind a li
         return _dated(column, others)
     hours = sum(number for shape, number in column.shapes.items() if re.fullmatch("9{1,2}:99(:99)?", shape))
     if hours > 0.6 * filled:
-        return Candidate((column,), Setting("hours"), others, 1.0)
+        return Asked((column,), Setting("hours"), others, 1.0)
     if _written_days(column) > 0.6 * filled:
         return "it holds dates that are not of ISO 8601. Write them as 2026-03-01."
     if column.numbers > 0.6 * filled:
@@ -354,7 +354,7 @@ def _candidate(column: Column) -> Candidate | str:  # noqa: PLR0911 (a kind a li
         in_order = tuple(lowered[one] for one in order or () if one in lowered)
         kind = "scale" if in_order and shared == filled else "words"
         chosen = in_order if kind == "scale" else words
-        return Candidate((column,), Setting(kind, words=chosen), ("words",) if kind == "scale" else (), 2.0)
+        return Asked((column,), Setting(kind, words=chosen), ("words",) if kind == "scale" else (), 2.0)
     if column.numbers + column.days > 0.2 * filled:
         return "it mixes numbers, dates and words. Split it, or correct it."
     return (
@@ -364,7 +364,7 @@ def _candidate(column: Column) -> Candidate | str:  # noqa: PLR0911 (a kind a li
 
 
 def _words(column: Column) -> tuple[str, ...]:
-    """Return the answers of a column of words, with those that differ in case as one."""
+    """Return the answers of a column of words, whatever their case."""
     found = dict[str, str]()
     for text in column.words:
         found.setdefault(fold_word(text), text)
@@ -374,27 +374,27 @@ def _words(column: Column) -> tuple[str, ...]:
     )
 
 
-def _numbered(column: Column, others: tuple[str, ...]) -> Candidate:
+def _numbered(column: Column, others: tuple[str, ...]) -> Asked:
     affix, unit, unit_words = _unit(column)
     low, _, middle, _, high = column.numbers_at
     parts = set(re.split("[^a-z]+", column.name.lower()))
     if parts & NAMES["age"] and not affix and (high is None or high < 100):
-        return Candidate((column,), Setting("numbers", "year", 0, 99, 1), ("amounts", *others), 3.0)
+        return Asked((column,), Setting("numbers", "year", 0, 99, 1), ("amounts", *others), 3.0)
     values = [float(text) for text in column.words if re.fullmatch("-?[0-9]{1,3}([.]0+)?", text)]
     shared = sum(column.words.values())
     scale = next((one for one in SCALES if values and one[0] <= min(values) and max(values) <= one[1]), None)
     is_whole = not column.has_fractions and not affix and len(values) == len(column.words)
     if scale is not None and is_whole and shared >= 0.9 * column.filled and len(values) > 2:
-        return Candidate((column,), Setting("scale", "point", *scale, 1), ("words", "amounts"), 2.5)
+        return Asked((column,), Setting("scale", "point", *scale, 1), ("words", "amounts"), 2.5)
     if set(values) in ({0.0, 1.0}, {1.0, 2.0}) and is_whole and shared >= 0.9 * column.filled:
-        return Candidate((column,), Setting("words", words=tuple(sorted(column.words))), (), 2.0)
+        return Asked((column,), Setting("words", words=tuple(sorted(column.words))), (), 2.0)
     low_edge, high_edge, width = _edges(low, column.numbers_at[3], middle, high)
     score = 4.0 if affix else 3.0 if column.distinct > 20 else 1.5
-    return Candidate((column,), Setting("amounts", unit, low_edge, high_edge, width), others, score, unit_words)
+    return Asked((column,), Setting("amounts", unit, low_edge, high_edge, width), others, score, unit_words)
 
 
 def _unit(column: Column) -> tuple[str, str, str]:
-    """Return what stands around numbers, the unit it means, and how often it stands there."""
+    """Return the marks around numbers, their unit, and how often."""
     found = Counter[str]()
     for shape, number in column.shapes.items():
         affix = re.sub("[-+0-9.,'\u2019\\s]+", "", shape)
@@ -415,7 +415,7 @@ def _unit(column: Column) -> tuple[str, str, str]:
 def _edges(
     low: float | None, upper: float | None, middle: float | None, high: float | None
 ) -> tuple[float, float, float]:
-    """Return a first edge, a last one and a width, all round, from numbers that many people lie beyond."""
+    """Return round edges and a width that betray nobody's value."""
     top = (
         high if high is not None else 1.5 * upper if upper is not None else 2 * middle if middle is not None else 100.0
     )
@@ -439,7 +439,7 @@ def _round_up(amount: float) -> float:
     return next(one for step in (1, 2, 5, 10) if (one := float(f"{step}e{power}")) >= amount * (1 - 1e-9))
 
 
-def _dated(column: Column, others: tuple[str, ...]) -> Candidate:
+def _dated(column: Column, others: tuple[str, ...]) -> Asked:
     known = [one for one in column.days_at if one is not None]
     years = [int(one[:4]) for one in known] or [2000, 2029]
     first, last = years[0], years[-1]
@@ -448,10 +448,10 @@ def _dated(column: Column, others: tuple[str, ...]) -> Candidate:
     span = last - first
     every = "month" if span <= 3 else "quarter" if span <= 8 else "year"
     words = f"{max(1, first):04d}", f"{min(9999, last):04d}", every
-    return Candidate((column,), Setting("dates", words=words), others, 1.0)
+    return Asked((column,), Setting("dates", words=words), others, 1.0)
 
 
-def _find_places(profile: Profile) -> Candidate | None:
+def _find_places(profile: Profile) -> Asked | None:
     """Return latitude and longitude, where a file has both once."""
     found = []
     for what, most in (("latitude", 90), ("longitude", 180)):
@@ -465,11 +465,11 @@ def _find_places(profile: Profile) -> Candidate | None:
         found += named if len(named) == 1 else []
     if len(found) != 2 or any(one.numbers_at[0] is None for one in found):
         return None
-    return Candidate(tuple(found), Setting("places"), (), 3.5)
+    return Asked(tuple(found), Setting("places"), (), 3.5)
 
 
 def _find_waves(profile: Profile) -> tuple[str, str]:
-    """Return the columns of the wave and of the person, where people answer again."""
+    """Return the columns of waves and people, if people repeat."""
 
     def named(what: str) -> Iterable[Column]:
         for one in profile.columns:
@@ -492,14 +492,14 @@ def _step(look: Look) -> str:
     return next((every for shape, every in written.items() if shape in column.shapes), named or "week")
 
 
-def _alphabet(candidate: Candidate, setting: Setting) -> Alphabet:
+def _alphabet(candidate: Asked, setting: Setting) -> Alphabet:
     """Return the values that a setting means."""
     return build_survey(
         {"alphabet": _table(candidate, setting), "mechanism": {"kind": "randomized-response", "epsilon": 1.0}}
     ).alphabet
 
 
-def _table(candidate: Candidate, setting: Setting) -> dict[str, Any]:  # noqa: PLR0911 (a kind a case)
+def _table(candidate: Asked, setting: Setting) -> dict[str, Any]:  # noqa: PLR0911 (a kind a case)
     """Return the table of the alphabet, as a survey has it."""
     column = candidate.columns[0]
     unit = {"unit": setting.unit} if setting.unit else {}
@@ -563,8 +563,8 @@ def _format(column: Column) -> str:
     return f"{affix}{blank}{number_part}" if before >= after and affix else f"{number_part}{blank}{affix}"
 
 
-def _box(candidate: Candidate) -> dict[str, Any]:
-    """Return a box in round degrees, wider than where nine of ten people are."""
+def _box(candidate: Asked) -> dict[str, Any]:
+    """Return a round box, wider than most people's places."""
     ends = []
     for column in candidate.columns:
         low, high = column.numbers_at[0] or 0.0, column.numbers_at[-1] or 0.0

@@ -312,7 +312,7 @@ def preview(work: dict[str, Any], tell: Callable[..., None]) -> dict[str, Any]: 
 
 
 def proposal(work: dict[str, Any], tell: Callable[..., None]) -> dict[str, Any]:  # noqa: ARG001 - as above
-    """Return a draft for a file, from the profile that a browser made of it."""
+    """Return a draft for the profile of a file."""
     look = look_at(Profile.from_record(work.get("profile")))
     names = work.get("columns")
     if not look.candidates:
@@ -342,7 +342,7 @@ def proposal(work: dict[str, Any], tell: Callable[..., None]) -> dict[str, Any]:
 
 
 def trial(work: dict[str, Any], tell: Callable[..., None]) -> dict[str, Any]:  # noqa: ARG001 - as above
-    """Return a draft, or a survey, as a simulated survey, distinct from the real one."""
+    """Return a draft or survey as a simulated survey."""
     if "document" in work:
         survey = Survey.from_json(work["document"])
         guess = family_of(survey.mechanism)[0].name

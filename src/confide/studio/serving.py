@@ -244,7 +244,7 @@ class Studio:
             self._previews -= 1
 
     async def _try(self, message: Mapping[str, Any]) -> Reply:
-        """Add or find a draft, or a survey of ours, as a simulated survey; summarise it."""
+        """Add or find a simulated survey, and summarise it."""
         if "survey" in message:  # a rehearsal
             message = {"document": self.collector.entry(message["survey"]).stored.document}
         made = orjson.loads(await self._draft("trial", message))
@@ -337,7 +337,7 @@ class Studio:
         return 200, orjson.dumps(found), JSON
 
     async def _crowd(self, entry: Entry) -> bytes:
-        """Return what whoever takes part may know: how many answered, and the result if the survey says so.
+        """Return what people may know: how many answered, perhaps the result.
 
         No token is needed, so we look at most every few seconds, once for all who ask.
         """

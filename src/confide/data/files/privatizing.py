@@ -203,7 +203,7 @@ def _doubt(account: Account, beyond: Mapping[str, int]) -> str:
 
 
 def _name_waves(rows: Rows, place: int, every: str) -> Rows:
-    """Return rows whose dates in a kept column are the waves that they are in."""
+    """Return rows with waves in place of dates."""
     texts = ["" if one is None else str(one).strip() for one in rows.kept[place].tolist()]
     if "" in texts:
         raise DataFileError(
@@ -259,11 +259,11 @@ class _Source:
 
     @property
     def is_keyed(self) -> bool:
-        """Whether secrets are made from people's names and a key of this run."""
+        """Whether secrets come from names and a key of this run."""
         return bool(self._key)
 
     def split(self, rows: Rows) -> tuple[Rows, list[Permanent]]:
-        """Separate rows from their secrets, and refuse one that is repeated in a wave."""
+        """Separate rows from their secrets; refuse repeats in a wave."""
         if not self._column:
             return rows, []
         source = rows.account.source
@@ -326,7 +326,7 @@ class _Source:
 
 
 def _is_secret(text: str) -> bool:
-    """Whether a text is a secret by its look: anything else may be a name, which can be guessed."""
+    """Whether a text looks like a secret, and not like a name."""
     return len(text) >= 32 and set(text) <= set(string.hexdigits)
 
 

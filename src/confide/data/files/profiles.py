@@ -1,4 +1,4 @@
-"""What a file holds, without anybody's value: the profile that a survey is proposed from.
+"""The profile of a file, without anybody's value.
 
 A profile has counts, round numbers, and texts that ten people or more share. The studio's page makes the same profile
 in the browser (web/src/design/profiles.ts), so that a file that is dropped there never leaves it.
@@ -203,7 +203,7 @@ class _Tally:
         self._texts = [Counter[str]() for _ in header[:MOST_COLUMNS]]
 
     def add(self, sheet: CsvSheet, most: int | None = None) -> bool:
-        """Count the rows of a sheet; return whether there were too many characters."""
+        """Count the rows; return whether there were too many characters."""
         read = 0
         for chunk in sheet.chunks(range(len(self._texts))):
             keys = [key for place, key in enumerate(chunk.keys) if place not in chunk.strays]
@@ -295,7 +295,7 @@ def profile_texts(name: str, texts: Mapping[str, int]) -> Column:
 
 
 def shape_of(text: str) -> str:
-    """Return how a text with digits is written; nothing without digits, or of a long text.
+    """Return how a short text with digits is written.
 
     >>> shape_of("$58,000.50"), shape_of("2026-03-01T22:15"), shape_of("1234567"), shape_of("yes")
     ('$99,999.99', '9999-99-99T99:99', '99999', '')
@@ -317,7 +317,7 @@ def _mark_of(shape: str) -> str:
 
 
 def _amount(text: str, mark: str) -> float | None:
-    """Return the number that a text is by its digits, whatever stands around them."""
+    """Return the number that the digits of a text make."""
     gap = "." if mark == "," else ","
     whole = f"([0-9]{{1,3}}(?:[{gap}'\u2019 \u00a0\u202f][0-9]{{3}})+|[0-9]{{1,15}})"
     found = re.fullmatch(f"([^0-9]{{0,5}}?){whole}(?:[{mark}]([0-9]{{1,15}}))?([^0-9]{{0,5}})", text)
@@ -352,7 +352,7 @@ def _quantiles(counts: Counter[Any]) -> list[Any]:
 
 
 def round_all(numbers: Sequence[float | None]) -> list[float | None]:
-    """Return five numbers cut to a hundredth of the power of ten that half of the people span.
+    """Round five numbers, by what half of the people span.
 
     >>> round_all([41_234.0, 47_777.0, 58_765.0, 69_999.0, None])
     [41000.0, 47000.0, 58000.0, 69000.0, None]

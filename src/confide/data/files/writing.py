@@ -339,11 +339,11 @@ class Traces:
 
     @property
     def further(self) -> int:
-        """How many further reports one person may have in files of several waves."""
+        """Further reports that a person may have in later waves."""
         return sum(known.repeats - 1 for _, known in self.files if known is not None)
 
     def is_once_by(self, by: Sequence[str]) -> bool:
-        """Whether each file has one report of a person in a group by these columns."""
+        """Whether a person has one report in each group."""
         return all(known is None or not known.by or known.by in by for _, known in self.files)
 
     def origin(self, people: float, columns: Sequence[str]) -> Origin:
