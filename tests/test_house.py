@@ -23,22 +23,22 @@ from confide.cli.main import COMMANDS, app
 HOUSE = Path(confide.__file__).parent
 
 ROOMS = {
-    "values": 4_411,
-    "data": 4_575,
+    "values": 4_440,
+    "data": 4_907,
     "mechanisms": 5_497,
     "estimates": 3_711,
-    "present": 4_420,
-    "cli": 2_913,
+    "present": 4_422,
+    "cli": 3_163,
     "solve": 2_842,
     "collector": 2_872,
     "check": 1_829,
     "channels": 1_853,
-    "plans": 1_687,
+    "plans": 2_106,
     "theory": 1_328,
-    "studio": 1_551,
+    "studio": 1_636,
     "evidence": 1_170,
     "regression": 1_944,
-    "surveys": 572,
+    "surveys": 576,
     "api.py": 207,
     "errors.py": 50,
     "__init__.py": 39,
@@ -47,13 +47,13 @@ ROOMS = {
 """Code lines that each room may have."""
 
 WHOLE = {
-    "code lines": 43_478,
-    "files": 181,
+    "code lines": 44_599,
+    "files": 183,
     "entries at the top": 20,
-    "functions": 4_327,
-    "functions of one statement": 1_242,
-    "constants": 364,
-    "options": 94,
+    "functions": 4_401,
+    "functions of one statement": 1_262,
+    "constants": 385,
+    "options": 95,
     "public names": 90,
 }
 """What the whole house may have."""

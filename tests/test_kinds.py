@@ -153,15 +153,13 @@ def test_own_kinds_on_the_command_line() -> None:
 
 @pytest.mark.usefixtures("_registered", "folder")
 def test_an_example_of_own_kinds() -> None:
-    text = run("init", "-", "--alphabet", "notes").out
+    text = run("new", "-", "notes").out
     assert cf.parse_survey(text).mechanism == cf.RandomizedResponse(Notes(7), 2.0)
     assert re.search("#   neighbourly +the value or one beside it, rarely any other\n", text)
-    other = run("init", "-", "--mechanism", "neighbourly").out
+    other = run("new", "-", "neighbourly").out
     assert cf.parse_survey(other).mechanism == Neighbourly(cf.Integers(0, 99, unit="year"), 2.0)
     assert "notes" in other
-    assert cf.parse_survey(run("init", "-", "--mechanism", "neighbourly", "--alphabet", "notes").out).alphabet == Notes(
-        7
-    )
+    assert cf.parse_survey(run("new", "-", "neighbourly", "notes").out).alphabet == Notes(7)
 
 
 @pytest.mark.usefixtures("_registered")

@@ -257,3 +257,33 @@ def test_the_example_in_an_error_fits_the_survey(alphabet: cf.Alphabet, name: st
     shown = str(caught.value).partition("Write for example: ")[2]
     assert example in (None, shown)
     assert as_weights(shown, alphabet, name).any()
+
+
+@pytest.mark.parametrize(
+    ("spoken", "signs"),
+    [
+        ("over 65", "> 65"),
+        ("age older than 65", "age > 65"),
+        ("under 30", "< 30"),
+        ("fewer than 30", "< 30"),
+        ("at least 65", ">= 65"),
+        ("at most 65", "<= 65"),
+        ("up to 65", "<= 65"),
+        ("between 18 and 30", "age in 18..30"),
+        ("65+", ">= 65"),
+        ("65 or older", ">= 65"),
+        ("17 or younger", "<= 17"),
+        ("not over 65 years", "<= 65"),
+        ("under 18 or over 65", "age < 18 or age > 65"),
+        ("age >= 65 or under 18", "age >= 65 or age < 18"),
+    ],
+)
+def test_comparisons_in_words_are_those_in_signs(spoken: str, signs: str) -> None:
+    ages = cf.Integers(0, 99, unit="year")
+    np.testing.assert_array_equal(as_weights(spoken, ages, "age"), as_weights(signs, ages, "age"))
+
+
+def test_words_of_categories_are_no_comparisons() -> None:
+    ways = cf.Categories(["over 65", "under 65", "65+"])
+    assert as_weights('way == "over 65"', ways, "way").tolist() == [1, 0, 0]
+    assert as_weights("way in {'65+', 'under 65'}", ways, "way").tolist() == [0, 1, 1]

@@ -64,7 +64,7 @@ from confide import (
     parse_survey,
     tally,
 )
-from confide.errors import ConfideError, SurveyError
+from confide.errors import ConfideError, InvalidParameterError, SurveyError
 from confide.mechanisms import MECHANISMS, LocalDP
 
 AGES = """
@@ -650,7 +650,7 @@ def test_mistakes_in_larger_surveys_are_answered(text: str, message: str) -> Non
 
 
 def test_a_file_that_is_not_there_is_answered_with_how_to_make_one(tmp_path: Path) -> None:
-    with pytest.raises(SurveyError, match=r"no survey file '.*none.toml'. Write one with: confide init .*none.toml"):
+    with pytest.raises(SurveyError, match=r"no survey file '.*none.toml'. Write one with: confide new .*none.toml"):
         load_survey(tmp_path / "none.toml")
     with pytest.raises(SurveyError, match=r"Write one with: confide export survey.toml -o .*none.json"):
         load_survey(tmp_path / "none.json")
@@ -798,3 +798,15 @@ def test_groups_have_names_that_files_can_have_and_two_texts_or_more(groups: Any
     else:
         with pytest.raises(SurveyError, match=r"\[groups\] has names"):
             Survey(mechanism, groups=groups)
+
+
+def test_a_survey_that_asks_every_week_says_so_in_its_fingerprint() -> None:
+    once = Survey(RandomizedResponse(Categories(["yes", "no"]), 1.0), "answer")
+    weekly = replace(once, every="week")
+    assert "every" not in once.text() + once.to_json()
+    assert 'every = "week"' in weekly.text()
+    assert once.fingerprint != weekly.fingerprint
+    assert parse_survey(weekly.text()) == Survey.from_json(weekly.to_json()) == weekly
+    assert weekly.contract.endswith(", asked every week")
+    with pytest.raises(InvalidParameterError, match="one of day, week, month, quarter, year; got 'fortnight'"):
+        parse_survey(f'every = "fortnight"\n{once.text()}')

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 import confide as cf
 from confide.data.counting.duck import merge_files
+from confide.data.files.counts_files import GroupedCounts
 from confide.data.files.reading import read_totals
 from confide.errors import DataFileError, InvalidCountsError, InvalidParameterError
 from confide.estimates.groups import recover_groups
@@ -172,6 +173,29 @@ def test_files_of_counts_keep_totals_and_merge(tmp_path: Path) -> None:
     few = write(tmp_path / "one.csv", [("yes", 1, "x", "n", 1), ("no", 1, "f", "n", 2)])
     with pytest.raises(InvalidCountsError, match=r"^2: Nobody in the sample has sex = 'x'"):
         cf.count(few, survey, by="week", totals={"sex": {"f": 0, "x": 1}})
+
+
+def test_groups_that_were_counted_become_classes(tmp_path: Path) -> None:
+    margins, _, agrees, _ = sample(7, 600)
+    survey = cf.Survey(YES_NO, "answer", groups={"sex": ("f", "m"), "region": ("n", "s", "e")})
+    reports = YES_NO.privatize(agrees, rng=1)
+    rows = list(zip(reports, [1] * 600, margins["sex"], margins["region"], [1, 2, 2] * 200, strict=True))
+    counts = cf.count(write(tmp_path / "all.csv", rows), survey, by=("week", "sex", "region"))
+    cf.save_counts(tmp_path / "groups.parquet", counts, survey)
+    merge_files([tmp_path / "groups.parquet"], tmp_path / "raked.parquet", totals=TOTALS)
+    found = cf.load_counts(tmp_path / "raked.parquet", survey)
+    expected = cf.count(tmp_path / "all.csv", survey, by="week", totals=TOTALS)
+    assert isinstance(found, GroupedCounts)
+    assert isinstance(expected, GroupedCounts)
+    assert dict(found) == dict(expected)
+    assert list(found) == [("1",), ("2",)]
+    with pytest.raises(InvalidParameterError, match="raked to totals of region and sex already"):
+        merge_files([tmp_path / "raked.parquet"], tmp_path / "x.parquet", totals=TOTALS)
+    with pytest.raises(InvalidParameterError, match=r"The totals are of 'age', and these counts are by week, sex"):
+        merge_files([tmp_path / "groups.parquet"], tmp_path / "x.parquet", totals={"age": {"young": 1}})
+    with pytest.raises(InvalidCountsError, match="1, e: The known totals of 'sex' have none for 'm'"):
+        merge_files([tmp_path / "groups.parquet"], tmp_path / "x.parquet", totals={"sex": {"f": 1}})
+    assert not (tmp_path / "x.parquet").exists()
 
 
 @pytest.mark.parametrize(

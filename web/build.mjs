@@ -51,7 +51,7 @@ for (const name of readdirSync(`${here}src/take/languages`))
   writeFileSync(`${shipped}/${name}`, readFileSync(`${here}src/take/languages/${name}`));
 // What is built in from elsewhere keeps its licence beside it.
 const lent = ["lean-qr"].map((name) => `${name}\n\n${readFileSync(`${here}node_modules/${name}/LICENSE`, "utf8")}`);
-writeFileSync(`${shipped}/licenses.txt`, lent.join("\n"));
+writeFileSync(`${shipped}/studio.licenses.txt`, lent.join("\n"));
 
 const sizes = readdirSync(shipped).map((name) => [
   name,

@@ -82,7 +82,7 @@ def test_marginals_and_cross_tables_in_words_json_csv_and_page(call: Call, made:
 
 @pytest.mark.slow
 def test_many_combinations_are_shown_attribute_by_attribute(call: Call, folder: Path) -> None:
-    call("init", "s.toml", "--alphabet", "attributes")
+    call("new", "s.toml", "attributes")
     mechanism = cf.load_survey(folder / "s.toml").mechanism
     reports = mechanism.privatize([(30, "never", "north"), (50, "often", "west")] * 150, rng=1)
     (folder / "r.csv").write_text("age,visits,region\n" + "\n".join(",".join(map(str, one)) for one in reports) + "\n")

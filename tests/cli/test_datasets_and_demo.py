@@ -55,7 +55,7 @@ def test_demo(call: Call, folder: Path) -> None:
         "variation",
         "56:44",
         "demo.html",
-        "confide init",
+        "confide new values.csv",
     ):
         assert words in ending.out
     assert "Recovering with IBU" in ending.err

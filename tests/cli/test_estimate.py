@@ -18,7 +18,7 @@ from confide.solve.methods import METHODS
 
 @pytest.mark.slow
 def test_the_whole_path(call: Call, folder: Path) -> None:
-    assert call("init", "ages.toml").code == 0
+    assert call("new", "ages.toml").code == 0
     assert call("show", "ages.toml").code == 0
     assert call("datasets", "adult_ages", "people.csv").code == 0
     assert call("privatize", "ages.toml", "people.csv", "-o", "out.csv", "--seed", "7").code == 0
@@ -208,7 +208,7 @@ def test_the_first_answer_takes_fourteen_lines_of_eighty_columns(
     call: Call, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    call("init", "ages.toml")
+    call("new", "ages.toml")
     call("datasets", "adult_ages", "people.csv")
     call("privatize", "ages.toml", "people.csv", "-o", "out.csv", "--seed", "7")
     ending = call("estimate", "ages.toml", "out.csv", "--query", "age >= 65")

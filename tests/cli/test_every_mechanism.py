@@ -57,7 +57,7 @@ def test_an_estimate_from_files_is_that_of_the_library(call: Call, folder: Path,
 @pytest.mark.parametrize("name", FINITE)
 def test_an_estimate_is_shown(call: Call, folder: Path, name: str) -> None:
     contract = prepare(folder, FINITE[name])
-    secrets = [] if contract.mechanism.lasting is None else ["--secret-column", "own"]
+    secrets = [] if contract.mechanism.lasting is None else ["--secret", "own"]
     call("privatize", "s.toml", "v.csv", "-o", "r.csv", *secrets)
     ending = call("estimate", "s.toml", "r.csv")
     assert (ending.code, ending.err) == (0, "")

@@ -90,9 +90,9 @@ def table(command: str, rows: str) -> Iterator[Row]:
 # What is seen is a pattern: found in the outcome with the option, and not in the one without it; with an exclamation
 # mark in front the other way round. An outcome is the exit code, both streams, and every file that is new or changed.
 ROWS = [
-    *table("init", r"""
-        --alphabet  | s.toml          | --alphabet categories          | kind = "categories"
-        --mechanism | +               | --mechanism randomized-response | ^kind = "randomized-response"
+    *table("new", r"""
+        --yes  | odd.csv n.toml | --yes  | !Which|What is|In which|How private
+        --json | odd.csv n.toml | --json | {.file
     """),
     *table("show", """
         --json    | ages.toml | --json    | {.name
@@ -123,8 +123,9 @@ ROWS = [
         --column        | ages.toml named.csv --seed 1   | --column years           | code 0
         --keep          | ages.toml v.csv --seed 1       | --keep town              | report,town
         --seed          | ages.toml v.csv --seed 1 --json -o r.csv | --seed 2       | "seed": 2
-        --secret-file   | permanent.toml one.csv         | --secret-file secret.txt | code 0
-        --secret-column | permanent.toml v.csv           | --secret-column secret   | code 0
+        --secret        | permanent.toml one.csv         | --secret secret.txt      | code 0
+        --secret        | permanent.toml v.csv           | --secret secret          | code 0
+        --by            | ages.toml v.csv --seed 1       | --by town                | report,town
         --ledger        | limited.toml one.csv           | --ledger ledger.json     | file ledger.json
         --rejects       | ages.toml odd.csv --seed 1     | --rejects x.csv          | file x.csv
         --force         | pay.toml high.csv --seed 1     | --force                  | code 0
@@ -149,6 +150,7 @@ ROWS = [
         --output       | one.parquet two.parquet                | -o all.parquet     | file all.parquet
         --pool         | one.parquet other.parquet -o all.parquet | --pool           | code 0
         --allow-copies | one.parquet again.parquet -o all.parquet | --allow-copies   | code 0
+        --totals       | towns.parquet -o all.parquet           | --totals census.csv | town \(2 classes\)
     """),
     *table("estimate", r"""
         --method           | ages.toml r.csv -v                     | --method mle                | ^Method +MLE
@@ -243,7 +245,7 @@ ROWS = [
         --column        | ages.toml named.csv http://localhost:1 | --column years              | posted
         --force         | pay.toml high.csv http://localhost:1 | --force                       | posted
         --invitation    | limited.toml one.csv http://localhost:1 | --invitation CODE | with CODE
-        --secret-column | permanent.toml v.csv http://localhost:1 | --secret-column secret     | posted
+        --secret        | permanent.toml v.csv http://localhost:1 | --secret secret            | posted
     """),
     *table("pull", r"""
         --output     | http://localhost:1              | -o c.parquet           | file c.parquet

@@ -139,7 +139,7 @@ def test_show_plan_and_studio_say_the_same_of_the_same_survey(
 
 def test_init_has_the_levels_as_comments(call: Call) -> None:
     for kind in ("integers", "categories"):
-        text = call("init", "-", "--alphabet", kind).out
+        text = call("new", "-", kind).out
         said = _lines(text.replace("#", " "))
         for row in words_of(cf.parse_survey(text)):
             assert " ".join(row) in said

@@ -202,7 +202,7 @@ def test_a_broken_pipe_ends_quietly(many: Path, arguments: list[str], lines: int
 
 
 EVERY_COMMAND = [
-    ["init", "new.toml"],
+    ["new", "new.toml"],
     ["audit", "survey.toml"],
     ["plan", "survey.toml", "--people", "200", "--guess", "uniform"],
     ["count", "survey.toml", "reports.csv", "-o", "counts.parquet"],

@@ -38,7 +38,7 @@ def weeks(call: Call, folder: Path) -> Path:
         rows = [f"{'yes' if one < yes else 'no'},{week},p{one},{one + 1:032x},t{one % 2}" for one in range(PEOPLE)]
         (folder / "v.csv").write_text("\n".join(["answer,week,who,own,town", *rows]) + "\n")
         ending = ("csv", "parquet", "csv", "csv")[number]
-        arguments = ("--secret-column", "own", "--keep", "week,who,town", "-o", f"w/{number}.{ending}")
+        arguments = ("--secret", "own", "--keep", "week,who,town", "-o", f"w/{number}.{ending}")
         assert call("privatize", "s.toml", "v.csv", *arguments).code == 0
     return folder
 

@@ -24,7 +24,7 @@ def test_one_device_reports_the_same_every_day(call: Call, folder: Path) -> None
     (folder / "today.csv").write_text("age\n3\n")
     (folder / "secret.txt").write_text(f"{SECRET}\n")
     for day in ("monday", "tuesday"):
-        ending = call("privatize", "survey.toml", "today.csv", "--secret-file", "secret.txt", "-o", f"{day}.csv")
+        ending = call("privatize", "survey.toml", "today.csv", "--secret", "secret.txt", "-o", f"{day}.csv")
         assert ending.code == 0
         assert ending.err == ""
         assert "permanent, from the secret" in " ".join(ending.out.split())
@@ -38,7 +38,7 @@ def test_one_device_reports_the_same_every_day(call: Call, folder: Path) -> None
 
 def test_many_people_have_a_secret_each(call: Call, folder: Path) -> None:
     write_people(folder / "people.csv")
-    options = ("privatize", "survey.toml", "people.csv", "--secret-column", "own", "--json")
+    options = ("privatize", "survey.toml", "people.csv", "--secret", "own", "--json")
     first, again = (call(*options, "-o", f"{name}.csv") for name in "ab")
     assert (first.code, first.record["noise"]) == (0, "permanent")
     assert again.record["guarantee"].startswith("metric privacy")
@@ -53,7 +53,7 @@ def test_many_people_have_a_secret_each(call: Call, folder: Path) -> None:
 @pytest.mark.slow
 def test_counts_say_that_noise_is_permanent(call: Call, folder: Path) -> None:
     write_people(folder / "people.csv")
-    call("privatize", "survey.toml", "people.csv", "--secret-column", "own", "-o", "r.csv")
+    call("privatize", "survey.toml", "people.csv", "--secret", "own", "-o", "r.csv")
     counted = call("count", "survey.toml", "r.csv", "-o", "c.parquet")
     assert "permanent: it comes from each person's secret" in " ".join(counted.out.split())
     assert load_counts(folder / "c.parquet", load_survey(folder / "survey.toml")).origin.permanent == 40
@@ -79,7 +79,7 @@ def test_bad_secret_files_are_refused(call: Call, folder: Path, content: str | b
     (folder / "today.csv").write_text("age\n3\n")
     if content is not None:
         (folder / "secret.txt").write_bytes(content.encode() if isinstance(content, str) else content)
-    ending = call("privatize", "survey.toml", "today.csv", "--secret-file", "secret.txt", "-o", "out.csv")
+    ending = call("privatize", "survey.toml", "today.csv", "--secret", "secret.txt", "-o", "out.csv")
     assert ending.code != 0
     assert words in " ".join(ending.err.split())
     assert not (folder / "out.csv").exists()
@@ -89,8 +89,8 @@ def test_one_secret_is_not_for_many_people(call: Call, folder: Path) -> None:
     (folder / "secret.txt").write_text(SECRET)
     (folder / "counted.csv").write_text("age,count\n3,2\n")
     for name in ("values.csv", "counted.csv"):
-        ending = call("privatize", "survey.toml", name, "--secret-file", "secret.txt", "-o", "out.csv")
-        assert_refused(ending, 4, "one person's secret", "--secret-column")
+        ending = call("privatize", "survey.toml", name, "--secret", "secret.txt", "-o", "out.csv")
+        assert_refused(ending, 4, "one person's secret", "--secret")
         assert not (folder / "out.csv").exists()
 
 
@@ -104,7 +104,7 @@ def test_one_secret_is_not_for_many_people(call: Call, folder: Path) -> None:
 )
 def test_bad_columns_of_secrets_are_refused(call: Call, folder: Path, rows: str, words: str) -> None:
     (folder / "people.csv").write_text(f"age,own\n{rows}")
-    ending = call("privatize", "survey.toml", "people.csv", "--secret-column", "own", "-o", "out.csv")
+    ending = call("privatize", "survey.toml", "people.csv", "--secret", "own", "-o", "out.csv")
     assert_refused(ending, 4, words)
     assert SECRET not in ending.err
     assert not (folder / "out.csv").exists()
@@ -112,23 +112,23 @@ def test_bad_columns_of_secrets_are_refused(call: Call, folder: Path, rows: str,
 
 def test_a_row_of_several_people_has_no_secret(call: Call, folder: Path) -> None:
     (folder / "people.csv").write_text(f"age,count,own\n3,2,{SECRET}\n")
-    ending = call("privatize", "survey.toml", "people.csv", "--secret-column", "own", "-o", "out.csv")
+    ending = call("privatize", "survey.toml", "people.csv", "--secret", "own", "-o", "out.csv")
     assert_refused(ending, 4, "Give each person a row")
 
 
 def test_secrets_are_neither_kept_nor_values(call: Call, folder: Path) -> None:
     write_people(folder / "people.csv")
-    kept = call("privatize", "survey.toml", "people.csv", "--secret-column", "own", "--keep", "own", "-o", "out.csv")
+    kept = call("privatize", "survey.toml", "people.csv", "--secret", "own", "--keep", "own", "-o", "out.csv")
     assert_refused(kept, 2, "cannot be kept")
-    value = call("privatize", "survey.toml", "people.csv", "--secret-column", "age", "-o", "out.csv")
+    value = call("privatize", "survey.toml", "people.csv", "--secret", "age", "-o", "out.csv")
     assert_refused(value, 4, "says the values")
-    both = call("privatize", "survey.toml", "people.csv", "--secret-column", "own", "--seed", "1", "-o", "out.csv")
+    both = call("privatize", "survey.toml", "people.csv", "--secret", "own", "--seed", "1", "-o", "out.csv")
     assert_refused(both, 2, "Give one of them")
 
 
 def test_rejected_rows_show_no_secret(call: Call, folder: Path) -> None:
     (folder / "people.csv").write_text(f"age,own\n3,{SECRET[::-1]}\n99,{SECRET}\n3,{SECRET},more\n")
-    options = ("privatize", "survey.toml", "people.csv", "--secret-column", "own", "-o", "out.csv")
+    options = ("privatize", "survey.toml", "people.csv", "--secret", "own", "-o", "out.csv")
     refused = call(*options)
     assert refused.code != 0
     done = call(*options, "--rejects", "bad.csv")
@@ -153,7 +153,7 @@ def test_an_audit_names_no_pair_that_it_did_not_compute(call: Call, folder: Path
 
 @pytest.mark.usefixtures("few_draws")
 def test_an_audit_of_two_rounds_tells_both_promises(call: Call, folder: Path) -> None:
-    assert call("init", "rounds.toml", "--mechanism", "two-rounds").code == 0
+    assert call("new", "rounds.toml", "two-rounds").code == 0
     shown = " ".join(call("audit", "rounds.toml", "-v").out.split())
     assert "Any number of reports the promise holds" in shown
     record = call("audit", "rounds.toml", "--json").record

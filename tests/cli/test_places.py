@@ -10,7 +10,7 @@ from tests.cli.conftest import Call, assert_refused
 
 @pytest.mark.slow
 def test_coordinates_in_a_map_out(call: Call, folder: Path) -> None:
-    assert call("init", "city.toml", "--alphabet", "places").code == 0
+    assert call("new", "city.toml", "places").code == 0
     survey = folder / "city.toml"
     survey.write_text(survey.read_text().replace('"1 km"', '"3 km"'))
     assert call("datasets", "manhattan", "checkins.csv").code == 0
@@ -30,7 +30,7 @@ def test_coordinates_in_a_map_out(call: Call, folder: Path) -> None:
 
 
 def test_show_says_what_is_given_away(call: Call) -> None:
-    assert call("init", "city.toml", "--alphabet", "places").code == 0
+    assert call("new", "city.toml", "places").code == 0
     record = call("show", "city.toml", "--json").record
     assert "0.14% shorter: on the ground, the promise is kept" in record["fine_print"][0]
     words = " ".join(call("show", "city.toml", "-v").out.split())
@@ -41,7 +41,7 @@ def test_show_says_what_is_given_away(call: Call) -> None:
 
 @pytest.mark.slow
 def test_coordinates_are_estimated_on_cells_chosen_later(call: Call, folder: Path) -> None:
-    assert call("init", "free.toml", "--alphabet", "coordinates").code == 0
+    assert call("new", "free.toml", "coordinates").code == 0
     (folder / "people.csv").write_text("lat,lng\n" + "40.75,-73.98\n" * 400)
     assert call("privatize", "free.toml", "people.csv", "-o", "reports.csv").code == 0
     assert (folder / "reports.csv").read_text().startswith("latitude,longitude\n40.")

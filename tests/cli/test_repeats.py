@@ -110,7 +110,7 @@ def week(call: Call, folder: Path) -> Path:
     rows = "".join(f"{value},{number + 1:032x}\n" for number, value in enumerate(VALUES))
     (folder / "v.csv").write_text(f"colour,own\n{rows}")
     for name in "abc":
-        call("privatize", "s.toml", "v.csv", "--secret-column", "own", "-o", f"{name}.csv")
+        call("privatize", "s.toml", "v.csv", "--secret", "own", "-o", f"{name}.csv")
         call("count", "s.toml", f"{name}.csv", "-o", f"{name}.parquet")
     return folder
 

@@ -161,7 +161,7 @@ def test_pages_say_what_repetition_costs() -> None:
 
 
 def test_init_writes_limits_and_show_says_what_they_promise(call: Call) -> None:
-    assert call("init", "new.toml").code == 0
+    assert call("new", "new.toml").code == 0
     text = Path("new.toml").read_text().replace("# [limits]\n# reports = 1", "[limits]\nreports = 30")
     Path("new.toml").write_text(text)
     assert cf.load_survey("new.toml").most_reports == 30
@@ -171,7 +171,7 @@ def test_init_writes_limits_and_show_says_what_they_promise(call: Call) -> None:
     record = call("show", "new.toml", "--json").record
     assert record["limits"] == record["survey"]["limits"] == {"reports": 30}
     assert record["guarantee_of_all_reports"].startswith("metric privacy, 1.5 per year")
-    assert call("init", "free.toml").code == 0
+    assert call("new", "free.toml").code == 0
     free = Path("free.toml").read_text()
     assert cf.parse_survey(free).most_reports is None
     assert cf.parse_survey(free.replace("# [limits]\n# ", "[limits]\n")).most_reports == 1

@@ -127,7 +127,7 @@ def test_show_names_the_declared_shape(folder: Path) -> None:
 @pytest.mark.parametrize("alphabet", ["integers", "grid"])
 def test_the_shape_of_an_example_survey_can_be_declared(tmp_path: Path, alphabet: str) -> None:
     path = tmp_path / "survey.toml"
-    CliRunner().invoke(app, ["init", str(path), "--alphabet", alphabet])
+    CliRunner().invoke(app, ["new", str(path), alphabet])
     path.write_text(path.read_text(encoding="utf-8").replace("# shape =", "shape ="), encoding="utf-8")
     assert cf.load_survey(path).shape is not None
 

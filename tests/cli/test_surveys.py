@@ -1,4 +1,4 @@
-"""confide init and confide show, and surveys that are no surveys."""
+"""confide new without a file, confide show, and surveys that are no surveys."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.cli.conftest import SURVEY, Call, assert_refused
 from tests.cli.surveys import some_values
 
 from confide import Categories, Grid, Integers, Survey, load_survey, parse_survey
-from confide.cli.init import example_survey, exemplary, mechanism_tables
+from confide.cli.new import example_survey, exemplary, mechanism_tables
 from confide.mechanisms import MECHANISMS
 from confide.values import ALPHABETS
 
@@ -25,13 +25,13 @@ from confide.values import ALPHABETS
     ],
 )
 def test_init_writes_a_survey_that_can_be_shown(call: Call, kind: str, alphabet: object) -> None:
-    assert call("init", "new.toml", "--alphabet", kind).code == 0
+    assert call("new", "new.toml", kind).code == 0
     assert load_survey("new.toml").alphabet == alphabet
     assert call("show", "new.toml").code == 0
 
 
 def test_the_example_is_the_ages_of_the_demo(call: Call) -> None:
-    call("init", "new.toml")
+    call("new", "new.toml")
     survey = load_survey("new.toml")
     assert (survey.name, survey.mechanism.kind) == ("age", "truncated-geometric")
     assert survey.mechanism.guarantee.bound(30, 31) == pytest.approx(0.05)
@@ -52,7 +52,7 @@ def test_there_is_an_example_of_every_mechanism_and_every_alphabet() -> None:
 
 @pytest.mark.parametrize("kind", MECHANISMS)
 def test_init_for_every_mechanism(call: Call, kind: str) -> None:
-    assert call("init", "new.toml", "--mechanism", kind).code == 0
+    assert call("new", "new.toml", kind).code == 0
     assert load_survey("new.toml").mechanism.kind == kind
     assert call("show", "new.toml").code == 0
 
@@ -78,26 +78,26 @@ def test_settings_in_comments_can_be_taken_in(alphabet: str) -> None:
 
 
 def test_an_alphabet_that_does_not_fit_the_mechanism(call: Call) -> None:
-    ending = call("init", "new.toml", "--mechanism", "taxicab", "--alphabet", "integers")
-    assert_refused(ending, 2, "no example of taxicab on integers", "--alphabet grid or lattice")
-    assert_refused(call("init", "new.toml", "--mechanism", "magic"), 2, "--mechanism must be one of", "'magic'")
+    ending = call("new", "new.toml", "taxicab", "integers")
+    assert_refused(ending, 2, "no example of taxicab on integers", "Give grid or lattice")
+    assert_refused(call("new", "new.toml", "magic"), 2, "no file 'magic', and no such kind")
 
 
-def test_init_does_not_overwrite(call: Call, folder: Path) -> None:
-    assert_refused(call("init"), 2, "survey.toml exists already", "remove it first")
+def test_new_does_not_overwrite(call: Call, folder: Path) -> None:
+    assert_refused(call("new"), 2, "survey.toml exists already", "remove it first")
     assert (folder / "survey.toml").read_text() == SURVEY
 
 
-def test_init_to_standard_output(call: Call) -> None:
-    parse_survey(call("init", "-").out)
+def test_new_to_standard_output(call: Call) -> None:
+    parse_survey(call("new", "-").out)
 
 
-def test_init_into_no_folder(call: Call) -> None:
-    assert_refused(call("init", "nowhere/survey.toml"), 4, "no folder 'nowhere'")
+def test_new_into_no_folder(call: Call) -> None:
+    assert_refused(call("new", "nowhere/survey.toml"), 4, "no folder 'nowhere'")
 
 
 def test_show_explains_in_words(call: Call) -> None:
-    call("init", "new.toml")
+    call("new", "new.toml")
     text = call("show", "new.toml", "-v").out
     for words in ("Ages in years", "100 whole numbers, 0 to 99", "0.05 per year", "56:44"):
         assert words in text
@@ -150,7 +150,7 @@ def test_a_bad_survey_ends_with_three(call: Call, folder: Path, name: str, comma
 
 
 def test_a_survey_that_is_not_there(call: Call) -> None:
-    assert_refused(call("show", "none.toml"), 3, "no survey file 'none.toml'", "confide init none.toml")
+    assert_refused(call("show", "none.toml"), 3, "no survey file 'none.toml'", "confide new none.toml")
 
 
 def test_a_folder_is_no_survey(call: Call, folder: Path) -> None:
@@ -164,7 +164,7 @@ def test_show_has_the_survey_as_canonical_json(call: Call) -> None:
 
 
 def test_a_design_by_hand_says_what_respondents_read(call: Call, folder: Path) -> None:
-    call("init", "paper.toml", "--mechanism", "dice")
+    call("new", "paper.toml", "dice")
     shown = call("show", "paper.toml").out
     assert "What respondents read" in shown
     assert '2, 3 or 4: say "yes", whatever is true.' in shown
@@ -178,5 +178,5 @@ def test_a_design_by_hand_says_what_respondents_read(call: Call, folder: Path) -
     shown = call("show", "paper.toml").out
     assert "no local differential privacy" in shown
     assert "Who follows the rules has epsilon 2.303 between any two answers." in shown
-    call("init", "phone.toml", "--mechanism", "rappor")
+    call("new", "phone.toml", "rappor")
     assert "respondents" not in call("show", "phone.toml").out

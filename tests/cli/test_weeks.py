@@ -40,7 +40,7 @@ def weeks(call: Call, folder: Path) -> Path:
         (folder / "v.csv").write_text("\n".join(["answer,week,own,place", *rows]).replace("'", '"') + "\n")
         ending = ("csv", "jsonl", "parquet", "csv")[number]
         keep = "week,place" if number == 3 else "week"  # a quotation mark: Python reads that file, and not DuckDB
-        arguments = ("--secret-column", "own", "--keep", keep, "-o", f"w{number}.{ending}")
+        arguments = ("--secret", "own", "--keep", keep, "-o", f"w{number}.{ending}")
         assert call("privatize", "s.toml", "v.csv", *arguments).code == 0
     return folder
 

@@ -30,9 +30,10 @@ COMMANDS = [
     for line in """
     show ages.toml; show permanent.toml; show pair.toml; show city.toml; show limited.toml; show pay.toml
     show endless.toml --json; show pair.toml --json; audit ages.toml; audit pair.toml --json; export ages.toml -o a.json
-    init a.toml; init b.toml --alphabet categories --mechanism rappor; init c.toml --alphabet places
+    new a.toml; new b.toml categories rappor; new c.toml places; init a.toml
+    new odd.csv d.toml --yes; new odd.csv e.toml --json
     privatize ages.toml odd.csv --rejects x.csv --keep town -o r.csv; privatize pay.toml high.csv -o r.csv
-    privatize permanent.toml v.csv --secret-column secret --keep town -o r.jsonl.gz --json
+    privatize permanent.toml v.csv --secret secret --keep town -o r.jsonl.gz --json
     privatize ages.toml v.csv --keep town -o r.parquet; privatize limited.toml one.csv --ledger l.json -o r.csv
     count ages.toml r.csv bad.csv --by town -o c.parquet --rejects x.csv; count ages.toml r.csv --by town -o c.csv
     count ages.toml r.csv bad.csv -o c.parquet --json; count ages.toml r.csv --by town --engine sql

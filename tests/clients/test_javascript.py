@@ -60,8 +60,8 @@ def node(*arguments: str, given: str = "") -> str:
 
 def test_the_page_in_the_documentation_pins_the_survey_made_above_it(tmp_path: Path) -> None:
     page = (ROOT / "docs" / "client.md").read_text(encoding="utf-8")
-    assert "$ confide init survey.toml\n$ confide export survey.toml -o survey.json\n" in page
-    done = CliRunner().invoke(app, ["init", str(tmp_path / "survey.toml")])
+    assert "$ confide new integers survey.toml\n$ confide export survey.toml -o survey.json\n" in page
+    done = CliRunner().invoke(app, ["new", str(tmp_path / "survey.toml")])
     assert done.exit_code == 0, done.output
     pinned = re.findall(r'fingerprint: "(.*?)"', page)
     assert pinned == [cf.load_survey(tmp_path / "survey.toml").pin]

@@ -437,7 +437,7 @@ def test_sending_permanent_noise_is_refused_with_the_cure(tmp_path: Path) -> Non
     (tmp_path / "v.csv").write_text("answer\nyes\n")
     command = ["send", str(tmp_path / "s.json"), str(tmp_path / "v.csv"), "http://127.0.0.1:9"]
     refused = CliRunner().invoke(app, command)
-    assert (refused.exit_code, "--secret-column" in " ".join(refused.output.split())) == (2, True)
+    assert (refused.exit_code, "--secret" in " ".join(refused.output.split())) == (2, True)
 
 
 def test_of_two_first_starts_one_makes_the_token(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -86,15 +86,15 @@ def test_secrets_of_many_people_make_their_reports_and_stay_here(born: Nursery, 
     values = tmp_path / "values.csv"
     values.write_text("age,secret\n" + "".join(f"3,{one}\n" for one in secrets))
     refused = call(running, "--column", "age")
-    assert (refused.exit_code, "--secret-column" in said(refused)) == (2, True)
-    done = call(running, "--column", "age", "--secret-column", "secret")
+    assert (refused.exit_code, "--secret" in said(refused)) == (2, True)
+    done = call(running, "--column", "age", "--secret", "secret")
     assert done.exit_code == 0, done.output
     reports = [survey.privatize(3, rng=Permanent(one)) for one in secrets]
     assert {int(row.report): row.number for row in running.store.balance(1)[0]} == {
         one: reports.count(one) for one in set(reports)
     }
     assert all(one not in path.read_text("latin-1") for path in tmp_path.glob("*[!v]*.sent") for one in secrets)
-    again = ["--column", "age", "--secret-column", "secret"]
+    again = ["--column", "age", "--secret", "secret"]
     assert "If that is meant, remove" in said(call(running, *again))  # today
     line = json.loads(receipts_of(values).read_text())
     receipts_of(values).write_text(json.dumps(line | {"day": "2026-01-01"}) + "\n")

@@ -397,3 +397,7 @@ def test_a_series_speaks_of_people_who_answer_again_where_it_does_not_know_them(
     found = cf.estimate_groups(waves, AGES.mechanism, cf.MLE()).series("age >= 5", name="age")
     assert bool(replace(found, is_linked=is_linked).remark) is (is_permanent and not is_linked)
     assert series.remark == ""
+    linked = replace(found, is_linked=is_linked)
+    assert ("reports of one person count as one draw" in linked.rests_on) is is_linked
+    assert ("people taken as different" in linked.rests_on) is not is_linked
+    assert linked.change("W1", "W2").rests_on == linked.rests_on

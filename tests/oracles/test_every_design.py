@@ -299,3 +299,11 @@ def test_counts_that_differ_in_one_part_are_not_equal(design: Design) -> None:
     assert tallied(other, design) != counts
     assert tallied(some[1:], design) != counts
     assert counts.unweighted != counts
+
+
+def test_a_group_in_which_nobody_counts_has_no_estimate(tmp_path: Path) -> None:
+    some = [one._replace(weight=0.0) if one.town == "t1" else one for one in people(9)]
+    found = cf.count(write(tmp_path / "r.csv", some), AGES, by="town", weights="weight")
+    save_counts(tmp_path / "c.parquet", found, AGES)
+    assert list(read_counts(tmp_path / "c.parquet").groups) == [("t0",), ("t1",), ("t2",)]
+    assert list(read_counts(tmp_path / "c.parquet").pools) == [("t0",), ("t2",)]

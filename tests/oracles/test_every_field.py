@@ -74,6 +74,7 @@ def a_survey() -> cf.Survey:
         shuffler="a university",
         results="public",
         language="pt-BR",
+        every="week",
     )
 
 
@@ -235,11 +236,18 @@ def test_metadata_are_read_back_from_every_kind_of_file(tmp_path: Path) -> None:
         expected |= {"columns": (("report", "integer"),), "noise": noise, "order": order, "reports": 3}
         assert {name: getattr(found, name) for name in expected} == expected
         found.check(str(path), kind)
-        full = replace(found, kept=("town", "wéek"), sha256="0" * 64)
+        full = replace(found, kept=("town", "wéek"), sha256="0" * 64, by="wéek", repeats=3)
         is_full(full)
         assert parts(Metadata.from_record(json.loads(full.to_json()))) == parts(full)
         others: dict[str, Any] = {"order": "shuffled" if order == "kept" else "kept", "noise": Noise.SEEDED}
-        others |= {"columns": (("other", "string"),), "kept": ("town",), "reports": 7, "size": 7}
+        others |= {
+            "columns": (("other", "string"),),
+            "kept": ("town",),
+            "reports": 7,
+            "size": 7,
+            "by": "town",
+            "repeats": 5,
+        }
         for one in fields(full):
             changed = replace(full, **{one.name: others.get(one.name, "x")})
             assert changed.to_json() != full.to_json(), one.name

@@ -28,24 +28,28 @@ pytest.importorskip("pyarrow", reason="counting needs the extra confide[counting
 pytest.importorskip("uvicorn", reason="the collector needs the extra confide[collector]")
 
 CALLS = {
+    "audit": "s.toml one.parquet -o OUT.html",
     "export": "s.toml -o OUT.json",
     "plan": "s.toml --people 77 --guess values.csv -o OUT.csv",
-    "privatize": "permanent.toml values.csv --secret-file secret.txt -o OUT.csv --rejects REJECTS.csv",
+    "privatize": "permanent.toml values.csv --secret secret.txt -o OUT.csv --rejects REJECTS.csv",
     "count": "s.toml reports.csv -o OUT.parquet --rejects REJECTS.csv",
     "merge": "one.parquet two.parquet -o OUT.parquet",
-    "estimate": "city.toml cells.csv --truth homes.csv --query areas.json --background halves.json -o OUT.csv",
+    "estimate": "city.toml cells.csv --truth homes.csv --query areas.json --query halves.json -o OUT.csv",
     "diagnose": "city.toml cells.csv --query areas.json -o OUT.json",
-    "unbias": "city.toml cells.csv --query areas.json -o OUT.csv --rejects REJECTS.csv",
+    "unbias": "city.toml cells.csv --query areas.json -o OUT.csv",
     "regress": "s.toml reports.csv 'age ~ 1' -o OUT.csv",
-    "pull": "http://localhost:1 --survey s.toml --token-file secret.txt -o OUT.csv",
-    "curate": "kept.db --survey s.toml --invite 2 -o OUT.txt",
+    "pull": "http://localhost:1 s.toml -o OUT.csv",
+    "curate": "kept.db s.toml --invite 2 -o OUT.txt",
 }
 """A call of every command that has both, with all the files that it can read."""
+
+REPEATED = {"plan", "estimate", "diagnose", "regress"}
+"""Commands whose -o may be given several times."""
 
 OUTPUTS = {"--output", "--rejects", "--export", "--ledger", "--store"}
 """What commands write."""
 
-ELSEWHERE = {"init", "demo", "datasets", "show", "audit", "send", "serve", "studio"}
+ELSEWHERE = {"new", "demo", "datasets", "show", "send", "serve", "studio"}
 """Commands that read or write no file that has a name, or refuse one that is there."""
 
 
@@ -110,3 +114,15 @@ def test_what_is_not_read_is_written(command: str) -> None:
     assert all(one.is_file() for one in written)
     # Invitations are as good as answers: nobody else reads them.
     assert all((one.stat().st_mode & 0o077 == 0) is (command == "curate") for one in written)
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("command", [name for name, call in CALLS.items() if "REJECTS" in call or name in REPEATED])
+def test_two_outputs_are_two_files(command: str) -> None:
+    words = CALLS[command]
+    (out,) = [one for one in shlex.split(words) if one.startswith("OUT.")]
+    words = words.replace("REJECTS.csv", out) if "REJECTS" in words else f"{words} -o {out}"
+    ending = CliRunner().invoke(app, [command, *shlex.split(words)])
+    assert ending.exit_code == 2, ending.output
+    assert "is named twice" in " ".join(ending.output.split())
+    assert not Path(out).exists()

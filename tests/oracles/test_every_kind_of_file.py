@@ -73,7 +73,7 @@ COMMANDS = {
     "truth": "estimate s.toml bare.csv --truth FILE --method inversion-project -o out.csv",
     "unbias": "unbias s.toml FILE --query mean -o out.csv",
     "regress": "regress s.toml FILE 'age ~ 1' -o out.csv",
-    "send": "send s.toml FILE --to http://localhost:1",
+    "send": "send s.toml FILE http://localhost:1",
     "survey": "show FILE",
 }
 """A call of every command that reads data; FILE stands for the file."""

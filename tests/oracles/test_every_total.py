@@ -5,6 +5,7 @@ Every number is unlike every other one, so that one in another's place shows; re
 
 from __future__ import annotations
 
+import csv
 import itertools
 import json
 import re
@@ -24,10 +25,21 @@ import confide as cf
 from confide.collector.client import Receipt
 from confide.collector.serving import address_of, bind
 from confide.collector.stores import Store, StoreError, open_store
-from confide.data.files import privatize_file, unbias_file
+from confide.data.counting.sources import FoundFiles
+from confide.data.files import (
+    SurveyGroups,
+    as_meant,
+    diagnosis_record,
+    estimate_record,
+    groups_record,
+    privatize_file,
+    unbias_file,
+)
 from confide.data.files.sheets import Account, Reason, Reject
+from confide.estimates.estimate import Outcome
 from confide.evidence.counts import Origin
 from confide.evidence.shapes import Shape
+from confide.present.results import content_of, record_of
 from confide.present.surveys import audit_record, describe_groups, describe_levels, summarise_audit, summarise_plan
 from confide.studio.serving import MOST_SIMULATED, Studio
 
@@ -260,3 +272,59 @@ def test_a_survey_in_json_states_nothing_that_is_empty(key: str) -> None:
     assert cf.Survey.from_json(json.dumps(document)) == survey
     with pytest.raises(cf.errors.ConfideError):
         cf.Survey.from_json(json.dumps(document | {key: EMPTY[key]}))
+
+
+@pytest.mark.parametrize("name", [one.name for one in fields(Account) if one.name not in ("first", "people")])
+def test_every_part_of_an_account_is_in_its_words_and_in_its_record(name: str) -> None:
+    account, other = an_account(1), replace(an_account(2), is_counted=True)
+    changed = replace(account, **{name: getattr(other, name)})
+    assert changed.description != account.description
+    if name != "rejected":  # of which the record has the number
+        assert changed.record != account.record
+    assert changed.record["rejected"] == changed.total_rejected
+
+
+@pytest.mark.parametrize("name", [one.name for one in fields(FoundFiles)][1:])
+@pytest.mark.parametrize("others", [False, True])
+def test_every_file_that_is_not_counted_is_told(name: str, others: bool) -> None:
+    found = FoundFiles(("a.csv",), *((f"{one.name}.csv",) if others else () for one in fields(FoundFiles)[1:]))
+    notes = replace(found, **{name: ("this.csv", "that.csv")}).notes
+    (told,) = [note for note in notes if "this.csv" in note]
+    assert "that.csv" in told
+    assert len(notes) == (3 if others else 1)
+
+
+def test_every_record_of_weighted_reports_says_what_the_weights_cost() -> None:
+    survey = cf.Survey(cf.TruncatedGeometric(cf.Integers(0, 4), 1.5), "mark")
+    reports = survey.mechanism.privatize(np.arange(400) % 5, rng=1)
+    counts = cf.tally(reports, weights=1 + np.arange(400) % 7)
+    estimate = cf.estimate(counts, survey.mechanism, cf.MLE())
+    diagnosis = cf.diagnose(counts, survey.mechanism, name="mark")
+    groups = SurveyGroups({("A",): estimate, ("B",): estimate}, survey, ("town",))
+    made = {
+        "estimate": estimate_record(survey, counts, Outcome(estimate, (), None, None)),
+        "diagnosis": diagnosis_record(survey, diagnosis),
+        "group": groups_record(groups)["groups"][1],
+        "counts": record_of(counts),
+    }
+    for kind, record in made.items():
+        assert record["weights"]["sum"] == counts.weight, kind
+        assert record["weights"]["design_effect"] == pytest.approx(counts.design_effect), kind
+        assert record["reports"] == 400, kind
+    assert groups_record(groups)["weights"]["sum"] == 2 * counts.weight
+
+
+HOSTILE = ["=1+1", "@cmd", "+x", "plain"]
+
+
+def test_no_file_of_a_result_runs_a_formula() -> None:
+    mechanism = cf.RandomizedResponse(cf.Categories(HOSTILE), 3.0)
+    counts = cf.tally(mechanism.privatize(HOSTILE * 200, rng=1))
+    estimate = cf.estimate(counts, mechanism, cf.MLE())
+    groups = cf.estimate_groups(dict.fromkeys(HOSTILE, counts), mechanism, cf.MLE())
+    answer = replace(estimate.query("x == plain", name="x"), question="=SUM(A1)")
+    for result in (counts, estimate, groups, answer, groups.series("x == plain", name="x")):
+        cells = [cell for row in csv.reader(content_of(result, ".csv").splitlines()) for cell in row]
+        assert not [cell for cell in cells if cell.startswith(("=", "@", "+"))], result
+        if result is not answer:
+            assert set(HOSTILE) <= {as_meant(cell) for cell in cells}

@@ -373,6 +373,27 @@ def test_a_look_is_what_the_library_says() -> None:
     assert not told
 
 
+def test_a_look_follows_groups_that_are_weeks() -> None:
+    weeks = ("2026-W02", "2026-W10", "2026-W01")
+    survey = cf.Survey(cf.RandomizedResponse(cf.Categories(["yes", "no"]), 3.0), "vote", groups={"week": weeks})
+    days: list[dict[str, Any]] = []
+    for week, yes in zip(weeks, (500, 800, 450), strict=True):
+        said = Counter(survey.privatize(["yes"] * yes + ["no"] * (1000 - yes), rng=yes).tolist())
+        days.append({"day": "2026-11-11", "groups": [week], "counts": sorted(said.items())})
+    record = {"survey": survey.fingerprint, "by": ["week"], "accepted": 3000, "rejected": {}, "is_simulated": False}
+    record |= {"is_closed": True, "days": days}
+    asked = {"document": survey.to_json(), "record": json.dumps(record), "version": 79, "methods": ["mle"]}
+    found = look(asked | {"queries": ["vote == yes"], "groups": True}, quiet)
+    counts = {one["groups"][0]: cf.tally(*zip(*one["counts"], strict=True)) for one in days}
+    change = cf.estimate_groups(counts, survey.mechanism).series("vote == yes").change("2026-W01", "2026-W10")
+    line = found["differences"][0]
+    assert line.startswith("week: \u2581\u2582\u2588 About 4")
+    assert "in 2026-W01, " in line
+    assert "in 2026-W10: a change (p < 0.001)" in line
+    assert f"{100 * change.low:+.0f} to {100 * change.high:+.0f}" in line
+    assert len(found["differences"]) == 4
+
+
 def test_a_look_has_every_number_of_every_group() -> None:
     groups = {"sex": ("f", "m"), "town": ("Bern", "Oslo", "Rome")}
     survey = cf.Survey(cf.TruncatedGeometric(cf.Integers(3, 9, unit="room"), 2.0), "rooms", "Rooms", groups=groups)

@@ -195,6 +195,9 @@ def test_a_survey_of_made_up_people_is_not_collected_anew(page: Page, studio: Ru
     page.get_by_text("Choose epsilon yourself").click()
     page.get_by_label("Epsilon, as a number").fill("0.06")  # that of the ages that the studio itself begins with
     page.get_by_label("Epsilon, as a number").press("Enter")
+    page.get_by_text("More about it").click()
+    page.get_by_label("Reports of one person at most").fill("")  # these have no limit, and drafts have one
+    page.get_by_label("Reports of one person at most").press("Tab")
     wait_for_words(page, ".take-it", "made-up people answer it")
     assert page.get_by_role("button", name="Start collecting").count() == 0
 

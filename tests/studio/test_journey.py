@@ -70,7 +70,7 @@ def test_the_whole_way_of_a_survey(studio: RunningStudio, page: Page, browser: B
     look_at(page, studio, fingerprint)
     page.get_by_role("heading", level=1, name="How <b>old</b> & wise?", exact=True).wait_for()
     page.get_by_role("heading", name="No report has come yet").wait_for()
-    address = page.locator(".empty .invitation a").inner_text()
+    address = page.locator(".empty .invitation a.address").inner_text()
 
     phone = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True).new_page()
     phone.goto(address)

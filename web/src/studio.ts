@@ -6,11 +6,14 @@ import * as play from "./look/play.js";
 import { Trouble, takeToken } from "./shared/api.js";
 import { h, put } from "./shared/dom.js";
 import { around, calm, coded, fail, main, onReturn, onToken, restart, started, titled } from "./shared/shell.js";
+import * as wall from "./wall/wall.js";
 
 const SCREENS = {
   design: { name: "Design", show: design.show },
   look: { name: "Look", show: look.show },
   play: { name: "Play", show: play.show },
+  // For a room: reached from a survey.
+  wall: { name: "Wall", show: wall.show },
 };
 type Screen = keyof typeof SCREENS;
 const THEMES = { "": "Auto", light: "Light", dark: "Dark" };
@@ -47,12 +50,12 @@ function go(): void {
   titled(SCREENS[screen].name);
   put(main);
   for (const [name, link] of links) {
-    link.hidden = name !== "look" && !started().may_administer;
+    link.hidden = name === "wall" || (name !== "look" && !started().may_administer);
     if (name === screen) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
   try {
-    if (screen === "look" || started().may_administer) tidy = SCREENS[screen].show(main, rest);
+    if (["look", "wall"].includes(screen) || started().may_administer) tidy = SCREENS[screen].show(main, rest);
     else showLimits(SCREENS[screen].name);
   } catch (error) {
     fail(error);

@@ -111,6 +111,7 @@ export class Survey {
     document.get("shape"); // the curator's, not the device's
     document.get("simulated"); // likewise: of a survey that made-up people answer
     document.get("shuffler"); // likewise: who mixes the reports
+    document.get("every"); // likewise: how often it asks the same people
     document.get("results"); // likewise: who may see them
     document.get("language"); // of pages
     document.finish();

@@ -460,6 +460,11 @@ test("what cannot be read is an error, never an empty ledger", async () => {
   assert.throws(() => new Queue(survey), { code: "storage" }); // Node has no storage of its own
 });
 
+test("a survey may ask every week", async () => {
+  const weekly = loadSurvey(await signed({ ...AGES, every: "week" }));
+  assert.notEqual(weekly.fingerprint, survey.fingerprint);
+});
+
 test("simulated reports are not queued", async () => {
   const simulated = simulatedSurvey(await signed(AGES), () => Math.floor(256 * Math.random()));
   await assert.rejects(new Queue(survey, { storage: fresh() }).add(simulated.blur(7)), { code: "report" });

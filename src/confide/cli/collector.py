@@ -44,7 +44,7 @@ EXAMPLES = {
     "send": (
         "confide send survey.toml values.csv http://127.0.0.1:8000",
         "confide send survey.toml values.csv http://host --invitation codes.txt",
-        "confide send survey.toml people.csv http://host --secret-column key",
+        "confide send survey.toml people.csv http://host --secret key",
     ),
     "pull": (
         "confide pull http://127.0.0.1:8000 -o counts.parquet",
@@ -186,8 +186,8 @@ def send(  # noqa: PLR0913 - one argument an option
     invitation: Annotated[
         str | None, option("An invitation, or a file with one a line: one for each report.", "CODE|FILE")
     ] = None,
-    secret_column: Annotated[
-        str, option("Permanent noise: the column with each person's secret. Secrets are not sent.", "NAME")
+    secret: Annotated[
+        str, option("Permanent noise: the column with each person's secret. Secrets are not sent.", "COLUMN")
     ] = "",
 ) -> None:
     """Blur values here, and send the reports to a collector.
@@ -201,7 +201,7 @@ def send(  # noqa: PLR0913 - one argument an option
     from confide.collector.wire import LIMITS
 
     contract, codes = load_survey(survey), [] if invitation is None else _invitations(invitation)
-    _require_secrets(contract, secret_column)
+    _require_secrets(contract, secret)
     # Beside the values, so that the same command finds what it left behind.
     place = values.with_name(values.name + ".outbox")
     check_outputs([place], [survey, values])
@@ -216,7 +216,7 @@ def send(  # noqa: PLR0913 - one argument an option
             require_unsent(values, contract)
             # An invitation is for one report, so each goes alone.
             size = 1 if codes else LIMITS.batch_size
-            options: dict[str, Any] = {"force": force, "secret_column": secret_column}
+            options: dict[str, Any] = {"force": force, "secret_column": secret}
             waiting, done = Outbox.fill(place, contract, values, column or (), to=to, batch_size=size, **options)
             say(f"Blurred {done.account.description}.", stderr=True)
         with progress_bar("Sending batches", waiting.messages) as tell:
@@ -251,11 +251,11 @@ def _require_secrets(survey: Survey, column: str) -> None:
     if survey.needs_secret and not column:
         raise InvalidParameterError(
             "This survey's noise is permanent, and comes from a secret of each person. Name the column that holds "
-            "them: --secret-column; or let each device send by itself (docs/client.md)."
+            "them: --secret COLUMN; or let each device send by itself (docs/client.md)."
         )
     if column and not survey.needs_secret:
         raise InvalidParameterError(
-            "--secret-column is for surveys with permanent noise; this one draws fresh noise for every report."
+            "--secret is for surveys with permanent noise; this one draws fresh noise for every report."
         )
 
 

@@ -65,6 +65,11 @@ By = Annotated[
     list[str] | None, option("Columns that name a group, such as city,week: count each group on its own.", "NAMES")
 ]
 
+Totals = Annotated[
+    Path | None,
+    option("Rake weights to what is known of the population: CSV with the columns column, value, total.", "FILE"),
+]
+
 
 def count(  # noqa: PLR0913 - one argument an option
     survey: SurveyPath,
@@ -96,10 +101,7 @@ def count(  # noqa: PLR0913 - one argument an option
     clusters: Annotated[
         str | None, option("Column of clusters, such as villages or schools, if people were drawn in these.", "COLUMN")
     ] = None,
-    totals: Annotated[
-        Path | None,
-        option("Rake weights to what is known of the population: CSV with the columns column, value, total.", "FILE"),
-    ] = None,
+    totals: Totals = None,
     engine: Annotated[
         str,
         option(
@@ -305,12 +307,15 @@ def merge(
             "--allow-copies",
         ),
     ] = False,
+    totals: Totals = None,
 ) -> None:
     """Add up files of counts.
 
     The files should hold different people: shards, towns, machines. If one person reported in several of them, as on
     several days, the privacy loss of that person adds up, and the reports are not independent. More files than the
     survey's [limits] allow reports of one person are warned of.
+
+    With --totals, groups become classes of the population: their counts are added up, and raked.
 
     Counts of different surveys do not add up and are refused. --pool keeps them side by side if they are about the
     same values; confide estimate then makes one estimate from all of them.
@@ -323,12 +328,14 @@ def merge(
         raise InvalidParameterError(f"{url} is no file. Get its counts first: confide pull {url} -o counts.parquet")
     files = [file for one in counts for file in expand(one)]
     check_outputs([output], [Path(file) for file in files])
-    heading = merge_files(counts, output, is_pool=pool, allow_copies=allow_copies)
+    known = None if totals is None else read_totals(totals)
+    heading = merge_files(counts, output, is_pool=pool, allow_copies=allow_copies, totals=known)
     warn_over_limit(heading)
     warn_of_mixture(heading.origin(heading.rows.people))
     say(f"Merged {counted(len(files), 'file')} of counts into {output}.")
     pairs = [("Behind them", str(heading.rows))]
     pairs += [("Surveys", f"{len(heading.surveys)}, kept side by side")] if heading.is_pooled else []
+    pairs += [("Raked", f"to known totals of {_name_margins(heading)}")] if heading.totals else []
     pairs += describe_noise(heading.origin(heading.rows.people))
     pairs += [("Promise of the survey", describe_merged(heading))]
     show_pairs(pairs)

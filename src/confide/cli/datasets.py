@@ -31,7 +31,7 @@ def datasets(
         return
     dataset = bundled.load(name)
     if export is not None:
-        write_values(export, dataset.alphabet, dataset.histogram, dataset.places)
+        write_values(export, dataset.alphabet, dataset.histogram, dataset.places, dataset.column)
     if str(export) != "-":
         _describe(dataset, export)
 

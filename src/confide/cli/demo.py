@@ -76,8 +76,8 @@ def demo(
         say()
     say("Then do it yourself:" if shutil.which("confide") else "Then do it yourself, after: . .venv/bin/activate")
     for command in (
-        "confide init                                                 # a survey to edit",
         "confide datasets adult_ages values.csv                       # values to try it on",
+        "confide new values.csv                                       # a survey, from a look at them",
         "confide privatize survey.toml values.csv -o reports.csv      # what devices do",
         "confide estimate survey.toml reports.csv --truth values.csv  # what you do",
     ):

@@ -122,7 +122,7 @@ def _complain(message: str) -> None:
 
 COMMANDS = {
     "demo": "demo",
-    "init": "init",
+    "new": "new",
     "show": "show",
     "export": "show",
     "audit": "show",
@@ -148,7 +148,12 @@ WENT = {
         "--seed": "The demo always has seed 7.",
         **dict.fromkeys(("--output", "-o"), "Write confide demo ages.html."),
     },
-    "init": {"--reports": "Set [limits] in the file that it writes.", "--force": "Remove the file first."},
+    "new": {
+        "--alphabet": "Write the kind itself, such as confide new places.",
+        "--mechanism": "Write the kind itself, such as confide new rappor.",
+        "--reports": "Set [limits] in the file that it writes.",
+        "--force": "Remove the file first.",
+    },
     "plan": {
         "--target-emd": "Write --target 0.5.",
         "--target-width": "Write --target 0.01 beside --query.",
@@ -160,7 +165,11 @@ WENT = {
         "--span": "Write --guess 0..99, or 20x14 for a map; a shape may stand in front.",
         "--shape": "Declare the shape in the survey; in Python, plan(shape=...).",
     },
-    "privatize": {"--keep-order": "In Python, privatize_file(keep_order=True)."},
+    "privatize": {
+        "--keep-order": "In Python, privatize_file(keep_order=True).",
+        "--secret-file": "Write --secret FILE.",
+        "--secret-column": "Write --secret COLUMN.",
+    },
     "count": {"--show-sql": "Write --engine sql."},
     "merge": {
         "--json": "The merged file carries its account: confide estimate --json shows it.",
@@ -201,6 +210,7 @@ WENT = {
         "--outbox": "Reports wait in VALUES.outbox.",
         "--rejects": "Correct the rows, or privatize with --rejects.",
         "--json": "The exit code says whether all was sent.",
+        "--secret-column": "Write --secret COLUMN.",
         "--to": "Write confide send SURVEY VALUES URL.",
         "--token-file": 'Write CONFIDE_TOKEN="$(cat FILE)" in front of confide.',
     },
@@ -276,6 +286,8 @@ class ExplainingGroup(TyperGroup):
 
         From now on it may handle an interruption itself.
         """
+        if args and args[0] == "init":
+            raise InvalidParameterError("confide init went in 0.3. Write confide new, with a file of values or a kind.")
         found = super().resolve_command(ctx, args)
         unguard()
         return found

@@ -132,7 +132,7 @@ def plan(  # noqa: PLR0913 - one argument an option
 
 
 def split_span(guess: str) -> tuple[str | None, tuple[int, int] | None]:
-    """Return a guess without the range that it may name, and the range.
+    """Return a guess without its range, and that range.
 
     >>> split_span("-5..120"), split_span("peaked 20x14"), split_span("adult_ages")
     ((None, (-5, 120)), ('peaked', (20, 14)), ('adult_ages', None))

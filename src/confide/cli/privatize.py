@@ -23,7 +23,8 @@ EXAMPLES = (
     "confide privatize survey.toml values.csv -o reports.csv",
     "confide privatize survey.toml people.csv.gz --column age | gzip > reports.gz",
     "confide privatize survey.toml people.csv --keep city,week -o reports.parquet",
-    "confide privatize survey.toml today.csv --secret-file key.txt -o report.csv",
+    "confide privatize survey.toml today.csv --secret key.txt -o report.csv",
+    "confide privatize survey.toml weeks.csv --by week --secret id -o out.csv",
 )
 
 
@@ -55,14 +56,20 @@ def privatize(  # noqa: PLR0913 - one argument an option
         int | None,
         option("Reproducible noise and order. For simulation only: it protects nobody.", "N", parser=as_count),
     ] = None,
-    secret_file: Annotated[
-        Path | None,
-        option("Permanent noise from one person's secret: the same value gives the same report every day.", "FILE"),
-    ] = None,
-    secret_column: Annotated[
+    secret: Annotated[
         str,
         option(
-            "Permanent noise for many people: the column with each person's secret. Secrets are not copied.", "NAME"
+            "Permanent noise, the same for the same value: the file with one person's secret, or for many people the "
+            "column with each one's. Secrets are not copied.",
+            "FILE|COLUMN",
+        ),
+    ] = "",
+    by: Annotated[
+        str,
+        option(
+            "For a file of all waves, such as weeks: the column that names them. It is kept, and one secret may stand "
+            "in each wave.",
+            "COLUMN",
         ),
     ] = "",
     ledger: Annotated[
@@ -83,12 +90,21 @@ def privatize(  # noqa: PLR0913 - one argument an option
     reports.csv-metadata.json beside reports.csv. Keep the two together.
 
     With a secret the noise is permanent: reporting the same value every day reveals no more than on the first. A secret
-    has 32 hexadecimal digits or more, or 16 bytes of text or more.
+    has 32 hexadecimal digits or more, or 16 bytes of text or more. With --by the column may also hold names or numbers
+    of people: a key that is drawn for this run, and kept nowhere, turns them into secrets.
     """
     if as_json and str(output) == "-":
         raise InvalidParameterError("--json and the reports cannot share standard output. Name a file with -o.")
-    check_outputs([output, rejects], [survey, values, *([] if secret_file is None else [secret_file])])
+    # A column has neither a folder nor the ending of a text.
+    is_file = bool(secret) and (Path(secret).exists() or Path(secret).name != secret or secret.endswith(".txt"))
+    key = Path(secret) if is_file else None
+    check_outputs([output, rejects], [survey, values, *([] if key is None else [key])])
     contract = load_survey(survey)
+    if contract.needs_secret and not secret and seed is None and not contract.simulated:
+        raise InvalidParameterError(
+            f"{survey} has permanent noise, which takes a secret of each person. Name the column that has it, or "
+            f"that names people in a file of all waves: --secret person --by {contract.every or 'week'}"
+        )
     with warnings.catch_warnings(action="ignore", category=SimulatedReportsWarning):  # told in our own words
         done = privatize_file(
             values,
@@ -97,8 +113,9 @@ def privatize(  # noqa: PLR0913 - one argument an option
             column or (),
             keep=split_names("--keep", keep),
             seed=seed,
-            secret=None if secret_file is None else _read_secret(secret_file),
-            secret_column=secret_column,
+            by=by,
+            secret=None if key is None else _read_secret(key),
+            secret_column="" if key is not None else secret,
             ledger=None if ledger is None else Ledger(ledger),
             rejects=rejects,
             force=force,
@@ -117,7 +134,8 @@ def privatize(  # noqa: PLR0913 - one argument an option
         where = "Standard output" if str(output) == "-" else output
         say(f"{where} carries no metadata: its readers cannot know how these reports were made.", stderr=True)
     if done.noise is Noise.PERMANENT:
-        noise = "permanent, from the secret, the survey and the value: the same value gives the same report again"
+        source = f"a key of this run, {secret}" if done.is_keyed else "the secret"
+        noise = f"permanent, from {source}, the survey and the value: the same value gives the same report again"
     else:
         noise = "the operating system's secure generator" if seed is None else f"seed {seed}, for simulation only"
     if contract.simulated:
@@ -145,6 +163,12 @@ def _warnings(done: Privatized, seed: int | None) -> list[str]:
         "shuffled away."
     )
     found = []
+    if done.is_keyed:
+        found.append(
+            "the column has no secrets, so they were made from it and from a key that is forgotten now. Keep these "
+            "reports: another run would give everybody other noise, and two reports of one value give away more than "
+            "one. For a panel that goes on, give each person a secret of 32 hexadecimal digits."
+        )
     if seed is not None:
         found.append(
             "these reports were made with a seed. Anyone who knows it can undo the noise: they are for simulation and "

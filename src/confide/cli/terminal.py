@@ -74,7 +74,7 @@ def give(  # noqa: PLR0913 - what every command that answers was asked for
     verbose: bool,
     everything: bool = False,
 ) -> None:
-    """Write the files of an answer, and print it: for people, or as JSON alone.
+    """Write the files of an answer, and print it.
 
     All contents are there before the first is written: a package that is missing then leaves no file behind.
     """

@@ -299,7 +299,7 @@ def name_reports(reports: Path) -> str:
 
 
 def take_reports(path: Path, given: Path, survey: Survey, cells: Survey, *, are_different: bool) -> ReportInput:
-    """Read reports for one estimate, on the cells that were chosen, and warn of likely faults.
+    """Read reports for one estimate, and warn of likely faults.
 
     They have the name that was given: of a URL, and not of the file that it was pulled into. `are_different` says that
     nobody is in two files.

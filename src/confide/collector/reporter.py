@@ -130,7 +130,7 @@ class Reporter(contextlib.AbstractContextManager["Reporter"]):
         atexit.register(self.close)
 
     def report(self, value: Any) -> bool:
-        """Take one value, to be blurred and sent; False if it was not taken."""
+        """Take one value; False if it was not taken."""
         try:
             if self._process != os.getpid():  # a fork has neither our threads nor their locks
                 self._lock = threading.Lock()

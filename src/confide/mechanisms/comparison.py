@@ -49,10 +49,10 @@ class Ranked:
     work: int
 
 
-ALIKE_FORESEEN = 1.1
+ALIKE_FORESEEN = 1.05
 """As `ALIKE`, of values in order: what is foreseen there is rougher."""
 
-MOST_IN_ORDER = 256
+MOST_IN_ORDER = 128
 """Most values in order, or cells, that are compared: each mechanism takes some products of such matrices."""
 
 PEOPLE = 10_000

@@ -228,6 +228,16 @@ def _required(candidates: tuple[Ranked, ...], alphabet: Alphabet, epsilon: float
     return candidates
 
 
+def gentle_epsilon(alphabet: Alphabet) -> float:
+    """Return an epsilon that every mechanism can promise for these values.
+
+    >>> from confide import Bins, Integers
+    >>> gentle_epsilon(Integers(0, 9)), gentle_epsilon(Bins(0, 100_000, 10_000))
+    (0.1, 1e-05)
+    """
+    return min(1.0, 1 / (float(getattr(alphabet, "spacing", 1.0)) * (alphabet.size if alphabet.is_finite else 1)))
+
+
 def usual_mechanism(alphabet: Alphabet, epsilon: float) -> Mechanism:
     """Return the default mechanism for an alphabet.
 

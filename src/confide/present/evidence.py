@@ -1,4 +1,4 @@
-"""Evidence: what a data protection officer asks of a survey, on one page."""
+"""Evidence for a data protection officer, on one page."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def _readers(survey: Survey) -> Listing:
 
 
 def wording(survey: Survey) -> list[str]:
-    """Return what the page to take part says of chance, in the survey's language.
+    """Return what people read of chance, in the survey's language.
 
     >>> from confide import Categories, RandomizedResponse
     >>> print(wording(Survey(RandomizedResponse(Categories(["yes", "no", "unsure"]), 2.0)))[0])
@@ -98,7 +98,7 @@ def wording(survey: Survey) -> list[str]:
 
 
 def _texts(language: str) -> dict[str, str]:
-    """Return the texts of the page to take part, in English if there are none in the language."""
+    """Return the texts that people read, in English if need be."""
     folder = files("confide").joinpath("studio", "static")
     found = [folder / f"{code}.json" for code in (language.lower().partition("-")[0], "en")]
     path = next(one for one in found if one.is_file())
@@ -107,7 +107,7 @@ def _texts(language: str) -> dict[str, str]:
 
 
 def _changes(survey: Survey, texts: dict[str, str]) -> tuple[bool, str]:
-    """Return whether reports lie far away, and how often or how far in words."""
+    """Return how often or how far reports lie away."""
     mechanism, alphabet = survey.mechanism, survey.alphabet
     if isinstance(mechanism, UnaryEncoding):
         marks = alphabet.size
@@ -140,7 +140,7 @@ def _fill(text: str, number: int, of: int = 0, **values: Any) -> str:
 
 
 def fraction(share: float) -> tuple[int, int]:
-    """Return a share as people say it, as the phone does: 1 in 5.
+    """Return a share as people say it: 1 in 5.
 
     >>> fraction(0.213), fraction(0.66), fraction(0.004)
     ((1, 5), (2, 3), (1, 100))

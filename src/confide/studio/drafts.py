@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from confide.data import datasets
+from confide.data.files.profiles import FEWEST, Profile
 from confide.data.files.records import alphabet_record
 from confide.errors import ConfideError, InvalidParameterError, TooLargeError
 from confide.estimates.explanations import describe_mechanism, describe_repetition, explain_guarantee, telling_pairs
@@ -29,12 +30,13 @@ from confide.mechanisms.guarantees import Guarantee, MetricPrivacy
 from confide.plans import Guess, as_guess
 from confide.plans.guesses import family_of
 from confide.plans.levels import usual_epsilon
-from confide.plans.ranking import Ranking, usual_mechanism
+from confide.plans.proposals import WHY_ROUND, look_at, propose
+from confide.plans.ranking import Ranking, gentle_epsilon, usual_mechanism
 from confide.plans.simulations import epsilon_bounds, most_people
 from confide.solve.methods import METHODS
 from confide.surveys.survey import Survey, build_survey, declaration_of, json_of, refuse_files, toml_value
 from confide.theory.identification import largest_bound
-from confide.values import Alphabet, Bins, PlaneGeometry, RingGeometry
+from confide.values import Alphabet, Bins, PlaneGeometry, RingGeometry, UnorderedGeometry
 from confide.values.checks import MOST_PEOPLE, check_choice
 from confide.values.wording import counted, with_unit
 
@@ -104,7 +106,8 @@ def _usual(alphabet: str, epsilon: float) -> str:
     table = {"alphabet": json.loads(alphabet), "mechanism": {"kind": "randomized-response", "epsilon": 1.0}}
     values = build_survey(table).alphabet
     _require_drawable(values)
-    return usual_mechanism(values, epsilon).kind
+    is_plain = isinstance(values.geometry, UnorderedGeometry)
+    return usual_mechanism(values, epsilon if is_plain else gentle_epsilon(values)).kind
 
 
 def _require_drawable(alphabet: Alphabet) -> None:
@@ -113,7 +116,7 @@ def _require_drawable(alphabet: Alphabet) -> None:
     if alphabet.size > MOST_VALUES:
         raise TooLargeError(
             f"The studio draws at most {MOST_VALUES:,} values; these are {alphabet.size:,}. Make them coarser, or "
-            f"write the survey with confide init and use the command line, which takes millions."
+            f"write the survey with confide new and use the command line, which takes millions."
         )
 
 
@@ -230,6 +233,25 @@ def chosen_queries(queries: object) -> list[str]:
     return list(dict.fromkeys(queries))
 
 
+def chosen_districts(districts: object, size: int) -> dict[str, list[int]]:
+    """Return named lists of values, or refuse them.
+
+    >>> chosen_districts([{"name": "Old town", "cells": [0, 3]}], 4)
+    {'Old town': [0, 3]}
+    """
+    given = [] if districts is None else districts
+    if not isinstance(given, list) or len(given) > 60 or not all(isinstance(one, dict) for one in given):
+        raise InvalidParameterError("districts must be a list of at most 60, each with a name and cells.")
+    found: dict[str, list[int]] = {}
+    for one in given:
+        name, cells = one.get("name"), one.get("cells")
+        are_cells = isinstance(cells, list) and all(type(cell) is int and 0 <= cell < size for cell in cells)
+        if not isinstance(name, str) or not 0 < len(name) <= 80 or not are_cells or not cells:
+            raise InvalidParameterError(f"A district has a name and cells from 0 to {size - 1:,}; got {_shown(name)}.")
+        found[name] = sorted({*found.get(name, []), *cells})
+    return found
+
+
 def chosen_methods(names: object) -> list[str]:
     """Return names of methods without repetitions, or refuse them."""
     if not isinstance(names, list) or len(names) > len(METHODS):
@@ -290,11 +312,46 @@ def preview(work: dict[str, Any], tell: Callable[..., None]) -> dict[str, Any]: 
     }
 
 
+def proposal(work: dict[str, Any], tell: Callable[..., None]) -> dict[str, Any]:  # noqa: ARG001 - as above
+    """Return a draft for the profile of a file."""
+    look = look_at(Profile.from_record(work.get("profile")))
+    names = work.get("columns")
+    if not look.candidates:
+        why = "; ".join(f"{name or 'a column without a name'}: {why}" for name, why in list(look.left_out.items())[:8])
+        raise InvalidParameterError(f"No column of this file can be asked for. {why}")
+    chosen = look.candidates[0] if names is None else look.candidate([str(one) for one in names])
+    made = propose(look, chosen, is_ranked=False)
+    survey, table = made.survey, made.table
+    if table["kind"] == "dates":  # a page asks for days
+        first, last = table["first"][:4], table["last"][:4]
+        table |= {"first": f"{first}-01-01", "last": f"{last}-12-31"}
+    facts = [chosen.unit_words] * bool(chosen.unit_words)
+    facts += [f"The range has {WHY_ROUND}."] * (made.setting.kind in ("amounts", "dates", "places"))
+    facts += [f"Words are those that {FEWEST} people or more share."] * (made.setting.kind == "words")
+    return {
+        "draft": {
+            "survey": {"name": survey.name, "title": survey.title, "alphabet": table},
+            "epsilon": float(getattr(survey.mechanism.guarantee, "epsilon", 1.0)),
+            "people": min(made.people, MOST_PEOPLE),
+            "guess": family_of(survey.mechanism)[0].name,
+        },
+        "columns": [one.name for one in chosen.columns],
+        "others": [[column.name for column in one.columns] for one in look.candidates],
+        "left_out": [{"name": name, "why": why} for name, why in look.left_out.items()],
+        "facts": facts,
+    }
+
+
 def trial(work: dict[str, Any], tell: Callable[..., None]) -> dict[str, Any]:  # noqa: ARG001 - as above
-    """Return a draft as a simulated survey, distinct from the real one."""
-    draft = read_draft(work.get("draft"))
-    document = replace(draft.survey, simulated=draft.guess).to_json()
-    return {"document": document, "most": most_people(draft.survey.mechanism)}
+    """Return a draft or survey as a simulated survey."""
+    if "document" in work:
+        survey = Survey.from_json(work["document"])
+        guess = family_of(survey.mechanism)[0].name
+    else:
+        draft = read_draft(work.get("draft"))
+        survey, guess = draft.survey, draft.guess
+    document = replace(survey, simulated=guess).to_json()
+    return {"document": document, "most": most_people(survey.mechanism)}
 
 
 def _mechanism_record(survey: Survey) -> dict[str, str]:
@@ -304,7 +361,7 @@ def _mechanism_record(survey: Survey) -> dict[str, str]:
 
 @lru_cache(KEPT)
 def _suiting(alphabet: Alphabet) -> list[dict[str, str]]:
-    return [_mechanism_record(Survey(one)) for one in suiting(alphabet, 1.0)]
+    return [_mechanism_record(Survey(one)) for one in suiting(alphabet, gentle_epsilon(alphabet))]
 
 
 @lru_cache(KEPT)

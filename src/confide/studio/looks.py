@@ -13,25 +13,37 @@ from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any
 
+import numpy as np
+
 from confide.check.answers import FitVerdict
 from confide.collector.client import to_counts_file
-from confide.data.files import CountsFile, ask_groups, estimate_file, label_group
+from confide.data.files import CountsFile, SurveyGroups, ask_groups, estimate_file, label_group
 from confide.errors import ConfideError
 from confide.estimates.diagnosis import diagnose
 from confide.estimates.estimate import Estimate, Outcome, recover
 from confide.estimates.explanations import describe_mechanism, explain_choices, why_undivided
 from confide.estimates.inference import Interval
 from confide.evidence.counts import Counts
+from confide.present.changes import say_change, show_step
 from confide.present.diagnoses import summarise_diagnosis
 from confide.present.estimates import Findings, first_answer
 from confide.present.summary import Bullets, caution_estimate
+from confide.present.terminal import draw_spark
 from confide.solve.methods import METHODS, Stacked
 from confide.studio.answers import answer_record, method_shown, report_shares, window_records
-from confide.studio.drafts import chosen_methods, chosen_queries, promise_of, python_text, values_record
+from confide.studio.drafts import (
+    chosen_districts,
+    chosen_methods,
+    chosen_queries,
+    promise_of,
+    python_text,
+    values_record,
+)
 from confide.studio.workers import Tell
 from confide.surveys.survey import Survey
 from confide.theory.verdicts import without_labels
 from confide.values import LineGeometry
+from confide.values.order import sequence
 
 LEVEL = 0.95
 """Confidence level of all intervals."""
@@ -158,7 +170,8 @@ def look(work: dict[str, Any], tell: Tell) -> dict[str, Any]:
     """
     survey, version = Survey.from_json(work["document"]), int(work["version"])
     queries, methods = chosen_queries(work.get("queries")), chosen_methods(work.get("methods"))
-    more = sum(bool(work.get(key)) for key in ("band", "groups", "diagnosis"))
+    districts = chosen_districts(work.get("districts"), survey.alphabet.size)
+    more = sum(bool(work.get(key)) for key in ("band", "groups", "diagnosis", "districts"))
     reading = reading_of(survey, version, work["record"])
     steps = Steps(tell, 3 + len(queries) + len(methods) + more)
     steps.next("Estimating")
@@ -174,6 +187,9 @@ def look(work: dict[str, Any], tell: Tell) -> dict[str, Any]:
     steps.next("Testing whether the reports fit", None if "fit" in reading.known else found)
     found["fit"] = reading.fit
     found |= reading.known | _more(reading, work, sound, methods, steps)
+    if districts:
+        steps.next("Adding up the districts")
+        found["districts"] = reading.find(f"districts {districts}", lambda: _districts(reading, districts))
     parts = "districts" if found["values"]["plane"] else "ranges"
     steps.next(f"Looking for {parts}", None if "windows" in reading.known else found)
     return found | {"windows": reading.windows}
@@ -207,6 +223,7 @@ def _known(reading: Reading, version: int) -> dict[str, Any]:
         "groups": [],
         "differences": [],
         "diagnosis": None,
+        "districts": [],
     }
 
 
@@ -251,8 +268,11 @@ def evidence(work: dict[str, Any], tell: Tell) -> bytes:
 def _groups(reading: Reading, queries: list[str]) -> tuple[list[dict[str, Any]], list[str]]:
     """Return estimates and differences of groups, for each column of groups."""
     shown, differences = [], []
+    usual = ["mean"] if reading.survey.alphabet.has_mean else []
     for name in reading.survey.groups:
         groups = estimate_file(to_counts_file(reading.survey, reading.record, [name]), reading.survey, Stacked())
+        if len(groups) > 1 and sequence([key[0] for key in groups]):  # weeks, dates or waves
+            differences += [_change(groups, query, f"{name}: ") for query in queries or usual]
         answers = ask_groups(groups, queries, LEVEL)
         for key, one in groups.items():
             # Shares were asked for; the rest, such as a median, comes with every group.
@@ -269,6 +289,26 @@ def _groups(reading: Reading, queries: list[str]) -> tuple[list[dict[str, Any]],
             )
             differences.append(f"{name} {label_group(key)}: {groups.describe_difference(key)}.")
     return shown, differences
+
+
+def _districts(reading: Reading, districts: dict[str, list[int]]) -> list[dict[str, Any]]:
+    """Return the share of each district with its interval, as windows."""
+    found = []
+    for name, cells in districts.items():
+        weights = np.zeros(reading.estimate.alphabet.size)
+        weights[cells] = 1.0
+        one = reading.estimate.query(weights, LEVEL)
+        shares = {"estimate": one.estimate, "low": one.low, "high": one.high}
+        found.append({"label": name, "indices": cells, "is_told": True} | shares)
+    return found
+
+
+def _change(groups: SurveyGroups, query: str, opening: str) -> str:
+    """Return a line over time, and its change from first to last."""
+    series = groups.series(query, LEVEL, name=groups.survey.name)
+    line = draw_spark([one.estimate for one in series.answers.values()], blocks=True)
+    change, ends = show_step(series.overall)
+    return f"{opening}{line} {say_change(series)} Change of {series.question}: {change} ({ends})."
 
 
 def _diagnosis(reading: Reading) -> list[str]:

@@ -26,7 +26,7 @@ from confide.collector.http import HTML, JSON, UNKEPT, Call, Reply, not_found, r
 from confide.collector.service import Collector, Entry, Refusal, counts_json, read_json, version_of
 from confide.collector.stores import ACCEPTED, digest_secret, is_allowed
 from confide.errors import InvalidParameterError
-from confide.studio.drafts import chosen_methods, chosen_queries, dataset_records, templates
+from confide.studio.drafts import chosen_districts, chosen_methods, chosen_queries, dataset_records, templates
 from confide.studio.sharing import Links
 from confide.studio.workers import ENDED, Tell, Worker
 
@@ -37,6 +37,7 @@ TYPES = {
     "svg": b"image/svg+xml",
     "png": b"image/png",
     "json": b"application/json",
+    "txt": b"text/plain; charset=utf-8",
     "webmanifest": b"application/manifest+json",
 }
 
@@ -157,7 +158,7 @@ class Studio:
             case ["start"]:
                 require_method(request.method, "GET")
                 return await asyncio.to_thread(self._start, request)
-            case ["preview" | "trials" as what]:
+            case ["preview" | "proposal" | "trials" as what]:
                 message = await self._read(request, body)
                 return await self._try(message) if what == "trials" else (200, await self._draft(what, message), JSON)
             case ["jobs"]:
@@ -243,7 +244,9 @@ class Studio:
             self._previews -= 1
 
     async def _try(self, message: Mapping[str, Any]) -> Reply:
-        """Add or find a draft as a simulated survey; summarise it."""
+        """Add or find a simulated survey, and summarise it."""
+        if "survey" in message:  # a rehearsal
+            message = {"document": self.collector.entry(message["survey"]).stored.document}
         made = orjson.loads(await self._draft("trial", message))
         entry = self.collector.entry(await asyncio.to_thread(self.collector.add, made["document"]))
         if entry.stored.is_closed:
@@ -263,6 +266,7 @@ class Studio:
             try:  # check now, while the client still knows which question it was
                 chosen_queries(message.get("queries"))
                 chosen_methods(message.get("methods"))
+                chosen_districts(message.get("districts"), entry.survey.alphabet.size)
             except InvalidParameterError as error:
                 raise Refusal(422, "queries", str(error)) from None
             job = self.jobs.add(*await self._look(entry, message, owner))
@@ -333,7 +337,7 @@ class Studio:
         return 200, orjson.dumps(found), JSON
 
     async def _crowd(self, entry: Entry) -> bytes:
-        """Return what whoever takes part may know: how many answered, and the result if the survey says so.
+        """Return what people may know: how many answered, perhaps the result.
 
         No token is needed, so we look at most every few seconds, once for all who ask.
         """

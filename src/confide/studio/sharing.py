@@ -1,4 +1,4 @@
-"""Sharing: the page to take part on the local network, and nothing else of the studio."""
+"""The page to take part, alone on the local network."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _bracketed(host: str) -> str:
 
 
 def network_address() -> str:
-    """Return this machine's address on the local network; empty if it is on none.
+    """Return this machine's address on the local network, if any.
 
     No packet is sent: connecting a datagram socket only chooses the route.
     """
@@ -79,14 +79,14 @@ def network_address() -> str:
 
 @dataclass(frozen=True)
 class Certificate:
-    """A certificate made for one run: the PEM file with its key, and its SHA-256 as browsers show it."""
+    """A certificate for one run, and its SHA-256."""
 
     path: Path
     digest: str
 
 
 def make_certificate(host: str, folder: Path) -> Certificate | None:
-    """Make a certificate for an address with the program openssl; None without it."""
+    """Make a certificate with the program openssl, if it is there."""
     program = shutil.which("openssl")
     if program is None:
         return None
@@ -106,14 +106,14 @@ def make_certificate(host: str, folder: Path) -> Certificate | None:
 
 @dataclass(frozen=True)
 class Door:
-    """A socket of its own for the people who take part, with https if there is a certificate."""
+    """A socket for those who take part, perhaps with https."""
 
     listening: socket.socket
     certificate: Certificate | None
 
     @classmethod
     def open(cls, folder: Path) -> Door:
-        """Open a free port on the local network, or on this machine if it is on none."""
+        """Open a free port on the local network, if any."""
         host = network_address() or "127.0.0.1"
         certificate = make_certificate(host, folder)
         for port in range(PORT, PORT + 20):
@@ -129,13 +129,13 @@ class Door:
 
 
 class TakePart:
-    """The part of a collector that people need to take part, as an ASGI application."""
+    """The part of a collector that people need to take part."""
 
     def __init__(self, application: Application) -> None:
         self._application = application
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request; 404 to all that is not for people who take part."""
+        """Answer one request; 404 to all that is not public."""
         if scope["type"] == "http" and not _is_for_people(scope["method"], scope["path"]):
             status, body, sent = refuse(not_found())
             sent = [*sent, (b"content-length", b"%d" % len(body))]

@@ -83,6 +83,7 @@ def _answer(kind: str, asked: dict[str, Any], tell: Tell) -> tuple[str, bytes]:
     kinds: dict[str, Callable[[dict[str, Any], Tell], Any]] = {
         "preview": drafts.preview,
         "trial": drafts.trial,
+        "proposal": drafts.proposal,
         "expect": answers.expect,
         "look": looks.look,
         "evidence": looks.evidence,

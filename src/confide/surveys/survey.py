@@ -45,6 +45,7 @@ from confide.mechanisms.rounds import between_rounds
 from confide.mechanisms.sampling import Permanent, as_permanents
 from confide.values import ALPHABETS, Alphabet, Attributes
 from confide.values.checks import check_choice, check_count, check_positive, require_kinds, settle
+from confide.values.dates import STEPS
 from confide.values.portable import canonical_json, fingerprint_of, read_json
 from confide.values.wording import Shown, counted, suggestion
 
@@ -53,7 +54,7 @@ Builder = TypeVar("Builder")
 PERMANENT = "permanent"
 """In ``[limits]``: noise that each person's secret determines."""
 
-TEXTS = ("simulated", "shuffler", "results")
+TEXTS = ("simulated", "shuffler", "results", "every")
 """What a survey may say in a text of its own: empty ones are omitted to keep older fingerprints."""
 
 CALLED = ("name", "title", "language")
@@ -240,6 +241,9 @@ class Survey(Shown):
         fingerprint, because people are told.
     language
         The language of title and answers, such as ``de``; the page to take part speaks it too. Empty for English.
+    every
+        How often the same people are asked: ``"day"``, ``"week"``, ``"month"``, ``"quarter"`` or ``"year"``; empty if
+        once. It is part of the fingerprint, because people are told. A wave is called by its date, such as 2026-W09.
 
     Examples
     --------
@@ -261,12 +265,14 @@ class Survey(Shown):
     shuffler: str = ""
     results: str = ""
     language: str = ""
+    every: str = ""
 
     def __post_init__(self) -> None:
         for name in (*TEXTS, "language"):
             if getattr(self, name) != "":
                 _text(name, getattr(self, name))
         check_choice("results", self.results or PUBLIC, (PUBLIC,))
+        check_choice("every", self.every or "week", STEPS)
         _check_language(self.language)
         require_kinds(Survey, vars(self))
         given: Mapping[str, Any] = self.groups  # as a file may have them
@@ -331,7 +337,8 @@ class Survey(Shown):
         people = f", of people made up from {self.simulated}" if self.simulated else ""
         mixed = f", shuffled by {self.shuffler}" if self.shuffler else ""
         shown = ", with public results" if self.results else ""
-        return f"{self.mechanism!r}{most}{shape}{people}{mixed}{shown}"
+        again = f", asked every {self.every}" if self.every else ""
+        return f"{self.mechanism!r}{most}{shape}{people}{mixed}{shown}{again}"
 
     @property
     def needs_secret(self) -> bool:
@@ -507,7 +514,7 @@ def load_survey(path: str | Path) -> Survey:
     try:
         text = Path(path).read_text(encoding="utf-8")
     except FileNotFoundError:
-        command = f"export survey.toml -o {path}" if Path(path).suffix == ".json" else f"init {path}"
+        command = f"export survey.toml -o {path}" if Path(path).suffix == ".json" else f"new {path}"
         raise SurveyError(f"There is no survey file {str(path)!r}. Write one with: confide {command}") from None
     except (OSError, UnicodeDecodeError) as error:
         raise SurveyError(f"The survey file {str(path)!r} cannot be read: {error}") from None

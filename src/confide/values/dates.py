@@ -29,6 +29,9 @@ from confide.values.wording import counted, told_at_edges
 MONTHS = {"month": 1, "quarter": 3, "year": 12}
 """Months of longer steps."""
 
+STEPS = ("day", "week", *MONTHS)
+"""Every step from one date to the next."""
+
 # Seconds may have decimals, and an offset says where the clock stands: neither changes the hour.
 _TIME = "([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:[.,][0-9]+)?)?(?:Z|[+-](?:0[0-9]|1[0-4])(?::?[0-5][0-9])?)?"
 # Compiled once: a file may have a million different times.
@@ -61,6 +64,18 @@ def read_moment(text: str) -> Moment | str:
         return Moment(day, None) if found[4] is None else _with_hour(day, found.groups()[3:])
     found = _CLOCK.fullmatch(text)
     return "not a date" if found is None else _with_hour(None, found.groups())
+
+
+def name_step(text: str, every: str) -> str:
+    """Return the day, week, month, quarter or year of a date.
+
+    A text that is no date is already a name.
+
+    >>> name_step("2026-03-01", "week"), name_step("2026-03-01T22:15+01:00", "quarter"), name_step("wave 2", "week")
+    ('2026-W09', '2026-Q1', 'wave 2')
+    """
+    moment = read_moment(text)
+    return text if isinstance(moment, str) or moment.day is None else Dates(moment.day, moment.day, every).first
 
 
 def _with_hour(day: date | None, texts: Sequence[str | None]) -> Moment | str:
@@ -183,7 +198,7 @@ last = "2026-03-31"
     every: str = "day"
 
     def __init__(self, first: str | date, last: str | date, every: str = "day") -> None:
-        check_choice("every", every, ("day", "week", *MONTHS))
+        check_choice("every", every, STEPS)
         ends, given_ends = [], {"first": first, "last": last}
         for name, given in cast("dict[str, object]", given_ends).items():
             text = str(given) if isinstance(given, int) and every == "year" else given

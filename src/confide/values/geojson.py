@@ -313,7 +313,7 @@ def read_areas(source: GeoJSON) -> list[Area]:
 
 
 def is_drawing(source: GeoJSON) -> bool:
-    """Whether GeoJSON has nothing but lines, such as a coast: they are drawn, and nothing is asked of them."""
+    """Whether GeoJSON has only lines, which are drawn but not asked."""
     content, origin = _load(source)
     return all(one["type"] in ("LineString", "MultiLineString") for one, _, _ in _geometries(content, origin))
 

@@ -171,6 +171,44 @@ def _areas_and_remarks(
     return reader.circles, list(dict.fromkeys(reader.remarks))
 
 
+_AMOUNT = r"[-+]?[$€£¥]?\d[\d,.-]*[kKMB]?"
+
+_BEHIND = r"(?<![<>=.\d$] )(?<![\w.,$])(AMOUNT)"
+"""An amount that no sign stands before."""
+
+_ALONE = r"\b(?!\s+(?:than\b|\S*\d))"
+"""The end of a word that no other amount follows."""
+
+_SPOKEN = [
+    (re.compile(pattern.replace("AMOUNT", _AMOUNT)), sign)
+    for pattern, sign in (
+        (r"\bbetween\s+(AMOUNT)\s+and\s+(AMOUNT)", r"in \1..\2"),
+        (r"\b(?:over|above|(?:more|older|greater|higher|larger|later)\s+than)\s+(?=AMOUNT)", "> "),
+        (r"\b(?:under|below|(?:less|fewer|younger|lower|smaller|earlier)\s+than)\s+(?=AMOUNT)", "< "),
+        (r"\bat\s+least\s+(?=AMOUNT)", ">= "),
+        (r"\b(?:at\s+most|up\s+to)\s+(?=AMOUNT)", "<= "),
+        (rf"{_BEHIND}(?:\+(?!\d)|\s+or\s+(?:more|older|over|above|higher|later){_ALONE})", r">= \1"),
+        (rf"{_BEHIND}\s+or\s+(?:less|fewer|younger|under|below|lower|earlier){_ALONE}", r"<= \1"),
+    )
+]
+"""Comparisons as people say them, and as a query has them."""
+
+
+def as_signs(text: str) -> str:
+    """Return a query with spoken comparisons as signs; quoted texts stay.
+
+    >>> as_signs("over 65"), as_signs("age at least 18 and age under 30"), as_signs("between 18 and 30")
+    ('> 65', 'age >= 18 and age < 30', 'in 18..30')
+    >>> as_signs("'over 65'")
+    "'over 65'"
+    """
+    if '"' in text or "'" in text:
+        return text
+    for pattern, sign in _SPOKEN:
+        text = pattern.sub(sign, text)
+    return text
+
+
 @dataclass
 class _Reader:
     """Recursive-descent parser; each method returns which values it selects."""
@@ -201,7 +239,7 @@ class _Reader:
             re.VERBOSE,
         )
         self.tokens, place = [], 0
-        text = self.text.replace("≤", "<=").replace("≥", ">=").replace("≠", "!=").rstrip()
+        text = as_signs(self.text.replace("≤", "<=").replace("≥", ">=").replace("≠", "!=").rstrip())
         while place < len(text):
             match = token.match(text, place)
             if match is None or match.lastgroup is None:

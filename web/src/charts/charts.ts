@@ -56,6 +56,8 @@ export interface Spec {
   /** What the heights are: "share of people" if left out. */
   measure?: string;
   windows?: Window[];
+  /** Whether windows have names that a map should say. */
+  areNamed?: boolean;
   /** A value that is pointed out, with the words beside it. */
   mark?: { index: number; words: string } | null;
   /** Say below the title what the finding is; the default. Where the words stand elsewhere already: false. */

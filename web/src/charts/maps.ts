@@ -114,13 +114,11 @@ function districts(spec: Spec, frame: MapFrame): SVGElement[] {
   return (spec.windows ?? []).flatMap((window) => {
     const own = new Set(window.indices.map((index) => cells[index]![0] * columns + cells[index]![1]));
     const block = widest(own, columns);
-    const words = percent(window.estimate);
-    if (
-      !block ||
-      (block.east - block.west + 1) * frame.cell.width < widthOf(words) + 6 ||
-      (block.north - block.south + 1) * frame.cell.height < 15
-    )
-      return [];
+    const share = percent(window.estimate);
+    const room = block ? (block.east - block.west + 1) * frame.cell.width - 6 : 0;
+    // The name where it has room, else the share alone, else nothing: the table has all.
+    const words = [...(spec.areNamed ? [`${window.label} ${share}`] : []), share].find((one) => widthOf(one) <= room);
+    if (!block || !words || (block.north - block.south + 1) * frame.cell.height < 15) return [];
     const [x, y] = [
       frame.left + ((block.west + block.east + 1) / 2) * frame.cell.width,
       frame.top + (frame.rows - (block.south + block.north + 1) / 2) * frame.cell.height,

@@ -6,6 +6,7 @@ import { progressBar, say, started } from "../shared/shell.js";
 import { choices, field, mark, type Slider, slider } from "./controls.js";
 import type { Desk } from "./design.js";
 import { epsilonOf, fresh, keep, keyFor, keyOf, nameFor, planOf, queryOf, type Solved } from "./drafts.js";
+import { dropping } from "./dropping.js";
 import { spanOf, unitOf, valueFields } from "./values.js";
 
 // A plan is a minute's work at worst: it begins when nothing has moved for this long.
@@ -15,6 +16,8 @@ const LOOKED_FOR = {
   people: "Looking for how many people suffice",
   error: "Looking how precise that is",
 };
+/** The template that a file's values are nearest to. */
+const TEMPLATES: Record<string, string> = { bins: "ranges", categories: "categories", places: "homes" };
 const SHAPES = new Set(["peaked", "two humps", "falling", "spiky", "rough", "uniform"]);
 
 export class Steps {
@@ -27,6 +30,8 @@ export class Steps {
     { class: "start" },
     h("button", { type: "button", class: "main", onclick: () => this.#desk.start() }, "Start this survey"),
   );
+  // Made once: what it says of a file stays while the fields are filled anew.
+  readonly #drop = dropping((draft) => this.#adopt(draft));
   readonly #guess = h("select", { onchange: () => this.#set({ guess: this.#guess.value }) });
   readonly #mechanism = h("select", { onchange: () => this.#setMechanism(this.#mechanism.value) });
   /** Which mechanism is the best at this promise, and why. */
@@ -182,6 +187,7 @@ export class Steps {
       "section",
       {},
       h("h2", {}, "1. Who is asked"),
+      this.#drop,
       choices(
         "template",
         "Kind of question",
@@ -203,6 +209,17 @@ export class Steps {
     this.#desk.refill();
     // The fields were made anew: the one that was chosen keeps the focus.
     this.element.querySelector<HTMLElement>('input[name="template"]:checked')?.focus();
+  }
+
+  /** Take the draft that is proposed for a file: its epsilon and its name are the person's own. */
+  #adopt(draft: Draft): void {
+    const { state } = this.#desk;
+    const left = { ...state.left, [state.template]: { draft: state.draft, target: state.target } };
+    const { alphabet, name } = draft.survey;
+    const now = fresh(TEMPLATES[alphabet.kind] ?? "scale", left);
+    const target = { ...now.target, query: queryOf(name, alphabet) };
+    this.#desk.state = { ...now, draft, target, isOwn: true, isNamed: true, fresh: "" };
+    this.#desk.refill();
   }
 
   #setTitle(control: HTMLTextAreaElement): void {

@@ -251,6 +251,7 @@ export class TakeAlong {
         "p",
         { class: "beside" },
         h("a", { class: "button main", href: `#/look/${fingerprint}` }, "Look at what comes in"),
+        h("a", { class: "button", href: `#/wall/${fingerprint}` }, "Show it to a room"),
         this.#download(),
       ),
     );

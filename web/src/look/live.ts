@@ -6,6 +6,7 @@
  */
 import { type Look, type Progress, Trouble, type Work, work } from "../shared/api.js";
 import { fail } from "../shared/shell.js";
+import type { District } from "./districts.js";
 
 /** What a look is for. */
 export interface Wanted {
@@ -13,6 +14,7 @@ export interface Wanted {
   methods: string[];
   band: boolean;
   diagnosis: boolean;
+  districts: District[];
 }
 
 /** Who is told. */
@@ -33,7 +35,7 @@ const TIMES = 2;
 const GRACE = 3000;
 
 /** What only the long look finds out. */
-const REST = ["fit", "windows", "band", "groups", "differences", "methods", "diagnosis"] as const;
+const REST = ["fit", "windows", "band", "groups", "differences", "methods", "diagnosis", "districts"] as const;
 
 /** What a question may bring about; all else is no fault of its. */
 const BLAMED = new Set(["queries", "no-answer", "failed", "too-large", "malformed", "ended"]);
@@ -41,7 +43,7 @@ const BLAMED = new Set(["queries", "no-answer", "failed", "too-large", "malforme
 export class Live {
   readonly #survey: string;
   readonly #listener: Listener;
-  #wanted: Wanted = { queries: [], methods: [], band: false, diagnosis: false };
+  #wanted: Wanted = { queries: [], methods: [], band: false, diagnosis: false, districts: [] };
   #version = -1;
   #accepted = 0;
   #looked = -1;
@@ -109,8 +111,8 @@ export class Live {
 
   /** What the long look is for: questions only where each group answers them. */
   #sought(): string {
-    const { methods, band, diagnosis, queries } = this.#wanted;
-    return JSON.stringify([methods, band, diagnosis, this.#rest.groups?.length ? queries : []]);
+    const { methods, band, diagnosis, districts, queries } = this.#wanted;
+    return JSON.stringify([methods, band, diagnosis, districts, this.#rest.groups?.length ? queries : []]);
   }
 
   /** Stopped by the person: both. */

@@ -6,6 +6,7 @@ import type { Answer, Look, Progress, SurveySummary } from "../shared/api.js";
 import { h, put } from "../shared/dom.js";
 import { METHODS } from "../shared/methods.js";
 import { progressBar, say, started } from "../shared/shell.js";
+import { dropPlace } from "./districts.js";
 import type { Listener, Wanted } from "./live.js";
 import { Along, counted, invitation, marksOf, whole } from "./takealong.js";
 
@@ -21,7 +22,7 @@ export class Shown implements Listener {
   /** Called with what the person asks for. */
   wanted: (wanted: Wanted, isNow?: boolean) => void = () => undefined;
   readonly #summary: SurveySummary;
-  readonly #asked: Wanted = { queries: [], methods: [], band: false, diagnosis: false };
+  readonly #asked: Wanted = { queries: [], methods: [], band: false, diagnosis: false, districts: [] };
   #look: Look | null = null;
   /** Whether the finding was read out: once, when all of it is known. */
   #isSaid = false;
@@ -55,6 +56,13 @@ export class Shown implements Listener {
   });
   readonly #trouble = h("p", { class: "trouble", id: "question-trouble", role: "alert" });
   readonly #help = h("p", { class: "note", id: "question-help" });
+  readonly #drop = dropPlace(
+    () => this.#look?.values ?? null,
+    (districts) => {
+      this.#asked.districts = districts ?? [];
+      this.wanted({ ...this.#asked });
+    },
+  );
   readonly #questions = h("dl", { class: "answers questions", "aria-live": "polite" });
   readonly #groups = h("section", { class: "groups-place", hidden: true });
   readonly #methodPicture = new Picture();
@@ -180,6 +188,7 @@ export class Shown implements Listener {
     put(this.#answers, ...look.statistics.map((one) => answerCard(one)));
     this.#picture.show(this.#spec(look));
     put(this.#help, exampleOf(look));
+    this.#drop.toggleAttribute("hidden", !look.values.plane?.degrees);
     this.#showQuestions(look);
     this.#showGroups(look);
     this.#showMethods(look);
@@ -204,12 +213,16 @@ export class Shown implements Listener {
       values: look.values,
       name: look.survey.name,
       // A map stands beside that of the reports; over a line they would lie on each other.
-      series:
-        look.values.plane && look.reports
-          ? [{ name: "reports as they came", colour: "reports", shares: look.reports }, estimate]
-          : [estimate],
-      // One window alone holds everybody, which nobody has to be told.
-      windows: look.windows.windows.length > 1 ? look.windows.windows : [],
+      series: [
+        ...(look.values.plane && look.reports
+          ? [{ name: "reports as they came", colour: "reports", shares: look.reports } as Series]
+          : []),
+        estimate,
+        ...(look.districts.length ? [shaded(look)] : []),
+      ],
+      // One window alone holds everybody, which nobody has to be told. Districts of one's own take the place of ours.
+      windows: look.districts.length ? look.districts : look.windows.windows.length > 1 ? look.windows.windows : [],
+      areNamed: look.districts.length > 0,
       level: 2,
       file: fileName(look.survey.title),
       ...(look.values.kind === "attributes" ? {} : { brush: (range: Brushed | null) => this.#brushed(range) }),
@@ -237,7 +250,7 @@ export class Shown implements Listener {
       this.#ask(this.#field.value.trim());
     });
     this.#field.addEventListener("input", () => put(this.#trouble));
-    return h("section", { class: "ask" }, form, this.#questions);
+    return h("section", { class: "ask" }, form, this.#drop, this.#questions);
   }
 
   #ask(question: string): void {
@@ -487,6 +500,14 @@ function exampleOf({ values, survey: { name } }: Look): string {
     circleOf(values) ?? tried.map((indices) => questionOf(values, name, indices)).find((one) => one !== null);
   const picture = `${values.positions || plane ? "drag over" : "press rows of"} the picture`;
   return example ? `As text, such as ${example}; or ${picture}.` : `These values are asked for by hand: ${picture}.`;
+}
+
+/** The people of each district, spread over its cells: shaded as a whole, for nobody knows where in it they are. */
+function shaded({ distribution, districts }: Look): Series {
+  const shares = distribution.map(() => 0);
+  for (const { indices, estimate } of districts)
+    for (const index of indices) shares[index] = Math.max(0, estimate) / indices.length;
+  return { name: "by district", colour: "stacked", shares };
 }
 
 function isPending({ fit, windows }: Look): boolean {

@@ -25,7 +25,13 @@ export function marksOf({ is_simulated, is_closed }: { is_simulated: boolean; is
 
 /** The address to take part at, and for simulated surveys a button that lets made-up people answer. */
 export function invitation(summary: SurveySummary, mayAsk: boolean): HTMLElement {
-  return h("div", { class: "invitation" }, invited(summary.survey), summary.is_simulated && mayAsk && made(summary));
+  return h(
+    "div",
+    { class: "invitation" },
+    invited(summary.survey),
+    h("p", { class: "beside" }, h("a", { class: "button", href: `#/wall/${summary.survey}` }, "Show it to a room")),
+    summary.is_simulated && mayAsk && made(summary),
+  );
 }
 
 const MADE_UP = [100, 1000, 10000];

@@ -23,6 +23,8 @@ export type Work =
       band: boolean;
       groups: boolean;
       diagnosis: boolean;
+      /** Of a map: the values of each district, by its name. */
+      districts: { name: string; cells: number[] }[];
       more: boolean;
     }
   | {

@@ -24,6 +24,18 @@ export interface DraftSurvey {
   groups?: Record<string, string[]>;
   limits?: Record<string, unknown>;
 }
+/** A draft for a file, from the profile that the page made of it; the other columns, and why some are left out. */
+export interface Proposed {
+  draft: Draft;
+  columns: string[];
+  others: string[][];
+  left_out: LeftOut[];
+  facts: string[];
+}
+export interface LeftOut {
+  name: string;
+  why: string;
+}
 /** How values lie and are called; shares are lists in this order. */
 export interface Values {
   kind: string;
@@ -203,6 +215,8 @@ export interface Look {
   groups: GroupShown[];
   differences: string[];
   diagnosis: string[] | null;
+  /** Districts that were asked for by name, in the order asked. */
+  districts: Window[];
   details: Detail[];
   code: Code;
 }

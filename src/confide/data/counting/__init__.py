@@ -162,8 +162,9 @@ def head(ledger: Tallied, survey: Survey, request: Request, account: Account, to
     """Return the heading of the counted reports."""
     origin = ledger.traces.origin(ledger.account.people, ledger.report_names)
     # Only permanent noise makes a person's reports depend on each other, so only then read again.
-    of_groups = ledger.group_files() if request.by and ledger.files > 1 and origin.permanent else {}
-    files, sources = ledger.files, ledger.sources
+    files, sources = ledger.files + ledger.traces.further, ledger.sources
+    is_known = files > 1 and origin.permanent and ledger.traces.is_once_by(request.by)
+    of_groups = ledger.group_files() if request.by and is_known else {}
     design = request.weights, request.strata, request.clusters
     return Heading((survey,), request.by, account, (), (origin,), files, sources, of_groups, *design, totals or {})
 

@@ -23,9 +23,10 @@ from confide.data.files.reading import csv_batches
 from confide.data.files.sheets import LIMITS, Account, Reason, Reject
 from confide.errors import ConfideError, DataFileError, InvalidParameterError
 from confide.evidence.counts import Origin
+from confide.evidence.totals import Totals, check_totals
 from confide.surveys.survey import Survey
 from confide.values.base import is_missing
-from confide.values.wording import name_some
+from confide.values.wording import listed, name_some
 
 DUCK = sources.Dialect(
     '"',
@@ -426,6 +427,7 @@ def merge_files(
     *,
     is_pool: bool = False,
     allow_copies: bool = False,
+    totals: Totals | None = None,
 ) -> counts_files.Heading:
     """Merge files of counts into one.
 
@@ -439,6 +441,8 @@ def merge_files(
         Whether to keep counts of different surveys side by side, for one estimate from all of them.
     allow_copies
         Whether files may have counts or reports in common; otherwise these are refused as copies.
+    totals
+        Known totals of the population, by columns that name groups: these groups are added up, and raked to them.
 
     Raises
     ------
@@ -453,6 +457,7 @@ def merge_files(
         _refuse_copies(parts, headings)
     _refuse_unlike(headings, is_pool=is_pool)
     merged = _add_headings(headings, tuple(itertools.chain.from_iterable(parts.values())))
+    merged = merged if totals is None else _with_totals(merged, totals)
     with _connection() as connection, _explained(what=f"{name_some(list(headings))} cannot be added up"):
         for file, heading in headings.items():
             _refuse_unsound(file, heading, connection)
@@ -462,6 +467,13 @@ def merge_files(
         kinds = {sheets.COUNT_COLUMN: "BIGINT"}
         added = ", ".join(f"CAST(SUM({one}) AS {kinds.get(one, 'DOUBLE')}) AS {one}" for one in merged.sums)
         _execute(connection, f"CREATE TEMP TABLE merged AS SELECT {names}, {added} FROM ({selects}) GROUP BY {names}")
+        if merged.totals:
+            own = [DUCK.quoted(name) for name in (*merged.by, *merged.design)]
+            masses = _execute(
+                connection, f"SELECT {', '.join([*own, f'SUM({merged.sums[-2:][0]})'])} FROM merged GROUP BY ALL"
+            )
+            rows = {tuple(part or "" for part in key): float(mass) for *key, mass in masses.fetchall()}
+            counts_files.refuse_unmet(merged, rows)
         order = ", ".join(f"{DUCK.quoted(name)} NULLS FIRST" for name in merged.keys)
         batches = connection.sql(f"SELECT * FROM merged ORDER BY {order}").to_arrow_reader(LIMITS.arrow_rows)
         written = counts_files.write_counts(output, batches, merged)
@@ -497,6 +509,23 @@ def _add_headings(headings: dict[str, counts_files.Heading], parts: tuple[str, .
         first.clusters,
         first.totals,
     )
+
+
+def _with_totals(heading: counts_files.Heading, totals: Totals) -> counts_files.Heading:
+    """Return the heading with groups as margins whose totals are known."""
+    known = check_totals(totals)
+    if heading.totals:
+        raise InvalidParameterError(
+            f"These counts are raked to totals of {listed(list(heading.totals))} already. Leave --totals out."
+        )
+    absent = [name for name in known if name not in heading.by]
+    if absent:
+        by = f"by {', '.join(heading.by)}" if heading.by else "of one group"
+        raise InvalidParameterError(
+            f"The totals are of {absent[0]!r}, and these counts are {by}. Count with --by {absent[0]} first."
+        )
+    rest = tuple(name for name in heading.by if name not in known)
+    return replace(heading, by=rest, totals=known, group_files={})
 
 
 def _refuse_unsound(file: str, heading: counts_files.Heading, connection: Any) -> None:

@@ -17,7 +17,7 @@ DIALECTS = ("postgres", "bigquery", "snowflake", "clickhouse", "trino")
 
 
 def in_dialect(query: str, dialect: str) -> str:
-    """Write a query of DuckDB in another dialect; ``sql`` leaves it as it is."""
+    """Write a query of DuckDB in another dialect, if not ``sql``."""
     if dialect == "sql":
         return query
     sqlglot = require("sqlglot", "Writing the query for a warehouse", "sql")

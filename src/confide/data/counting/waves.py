@@ -104,7 +104,8 @@ def _read_rows(files: Sequence[str], survey: Survey, over: str, person: str | No
         (wave,): {0: tally(own)} for wave, own in zip(names.tolist(), each, strict=False)
     }
     origin = traces.origin(account.people, account.columns)
-    heading = Heading((survey,), (over,), account, (), (origin,), len(files), group_files=dict(in_files))
+    number, known = len(files) + traces.further, dict(in_files) if traces.is_once_by((over,)) else {}
+    heading = Heading((survey,), (over,), account, (), (origin,), number, group_files=known)
     if not people:
         return CountsFile(heading, groups), None
     _require_named(title, str(person), people[0])

@@ -35,6 +35,8 @@ class Dataset:
     places
         For a city, its cells on the Earth in the alphabet's order; the alphabet has the paper's squares of a round
         size. None elsewhere.
+    column
+        What a value is called in a file.
     """
 
     name: str
@@ -46,6 +48,7 @@ class Dataset:
     citation: str
     note: str
     places: Places | None = None
+    column: str = "value"
 
     @property
     def total(self) -> int:

@@ -274,7 +274,8 @@ class Heading:
         For each survey, the numbers of reports with proven secure noise and of simulated ones. The rest, by the
         counts, is unknown.
     files
-        Number of files of reports behind it. One person may have reported in each.
+        Number of files of reports behind it, or of waves where a file has several. One person may have reported in
+        each.
     sources
         Their SHA-256, at least of those with metadata.
     group_files

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import hmac
 import itertools
 import os
 import pickle
+import string
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,6 +34,7 @@ from confide.surveys.ledgers import Ledger
 from confide.surveys.survey import Survey
 from confide.values import Values
 from confide.values.checks import MOST_PEOPLE, kind_of
+from confide.values.dates import name_step
 from confide.values.wording import counted, listed
 
 Columns = tuple[Any, ...]
@@ -58,6 +61,8 @@ class Privatized:
         Number of people with a unique combination, by which their report can be found.
     in_small_groups
         Number of people who share their combination with fewer than ten, themselves included.
+    is_keyed
+        Whether permanent noise comes from people's names and a key of this run.
     """
 
     account: Account
@@ -67,15 +72,17 @@ class Privatized:
     groups: int | None = None
     alone: int | None = None
     in_small_groups: int | None = None
+    is_keyed: bool = False
 
 
-def privatize_file(  # noqa: PLR0913 - a file, its survey, and nine choices
+def privatize_file(  # noqa: PLR0913 - a file, its survey, and ten choices
     values: str | Path,
     output: str | Path,
     survey: Survey,
     columns: Sequence[str] = (),
     *,
     keep: Sequence[str] = (),
+    by: str = "",
     keep_order: bool = False,
     seed: int | None = None,
     secret: Permanent | None = None,
@@ -99,6 +106,9 @@ def privatize_file(  # noqa: PLR0913 - a file, its survey, and nine choices
     keep
         Columns to copy without noise, such as a city and a week. Fine ones identify people; one that reveals the
         values, such as a copy of them, is refused.
+    by
+        The column that names a row's wave, in a file of all waves; it is kept. A person then has one row a wave. A date
+        becomes the wave that it is in, if the survey says how often it asks.
     keep_order
         Whether to keep the order of the rows. An order that is sorted or known from elsewhere then reveals values:
         neighbours have nearly the same value, and their noise averages out.
@@ -108,7 +118,8 @@ def privatize_file(  # noqa: PLR0913 - a file, its survey, and nine choices
     secret
         Permanent noise of one person, on whose device this runs; the file then has one row.
     secret_column
-        A column with a different secret for each person, for permanent noise. Secrets are never written.
+        A column with a different secret for each person, for permanent noise. Secrets are never written. In a file of
+        all waves names of people will do: their secrets are then made from a key of this run, which nobody keeps.
     ledger
         Counts the report of one person, on whose device this runs, and enforces the survey's limits.
     rejects
@@ -122,7 +133,8 @@ def privatize_file(  # noqa: PLR0913 - a file, its survey, and nine choices
     writing.require_ending(values, (".csv", ".csv.gz", *PARQUET, *texts), may_lack_one=True)
     objects = (*JSON_LINES, *(f"{ending}.gz" for ending in JSON_LINES))
     writing.require_ending(output, (".csv", ".csv.gz", *objects, *PARQUET), may_lack_one=writing.has_no_name(output))
-    groups, source = _Groups(keep, survey), _Source(seed, secret, secret_column, keep, ledger)
+    keep = (*keep, by) if by and by not in keep else tuple(keep)
+    groups, source = _Groups(keep, survey), _Source(seed, secret, secret_column, keep, ledger, by)
     account, beyond = Account(source=name_of(str(values))), Counter[str]()
     order: Order = "kept" if keep_order else "shuffled"
     noise = Noise.SEEDED if survey.simulated else source.noise  # simulated people need no secure noise
@@ -132,13 +144,13 @@ def privatize_file(  # noqa: PLR0913 - a file, its survey, and nine choices
         set_aside = None if rejects is None else closing.enter_context(writing.reject_file(rejects))
         # If it stops, there is no output, but the file of rejected rows is kept.
         closing.enter_context(contextlib.suppress(_StoppedError))
-        sink = closing.enter_context(writing.report_sink(output, survey, noise=noise, order=order, kept=keep))
+        sink = closing.enter_context(writing.report_sink(output, survey, noise=noise, order=order, kept=keep, by=by))
         # A separate generator, so that a seed draws the same noise whether the order is kept or not.
         bits = as_bits(None if source.generator is None or keep_order else source.generator.spawn(1)[0])
         shuffler = closing.enter_context(Shuffler(bits, folder_beside(output)))
         take = sink.write if keep_order else lambda reports, kept: shuffler.add((reports, *kept))
         for read in read_value_batches(values, survey, columns, (*keep, *([secret_column] if secret_column else []))):
-            rows, secrets = source.split(read)
+            rows, secrets = source.split(_name_waves(read, keep.index(by), survey.every) if by else read)
             account += rows.account
             _refuse_crowds(account, rows, is_kept=keep_order)
             if set_aside is not None:
@@ -166,7 +178,7 @@ def privatize_file(  # noqa: PLR0913 - a file, its survey, and nine choices
     account.require_any(survey.alphabet, "Values")
     if doubt:
         raise DataFileError(doubt)
-    return Privatized(account, order, tuple(keep), noise, *groups.summary())
+    return Privatized(account, order, tuple(keep), noise, *groups.summary(), source.is_keyed)
 
 
 def _doubt(account: Account, beyond: Mapping[str, int]) -> str:
@@ -190,6 +202,19 @@ def _doubt(account: Account, beyond: Mapping[str, int]) -> str:
     return ""
 
 
+def _name_waves(rows: Rows, place: int, every: str) -> Rows:
+    """Return rows with waves in place of dates."""
+    texts = ["" if one is None else str(one).strip() for one in rows.kept[place].tolist()]
+    if "" in texts:
+        raise DataFileError(
+            f"{counted(texts.count(''), 'row')} of {rows.account.source} have no wave. Fill it in, or leave these rows "
+            f"out."
+        )
+    named = {text: name_step(text, every) if every else text for text in set(texts)}
+    waves = np.array([named[text] for text in texts], dtype=object)
+    return replace(rows, kept=(*rows.kept[:place], waves, *rows.kept[place + 1 :]))
+
+
 class _Source:
     """Source of a file's noise.
 
@@ -197,17 +222,21 @@ class _Source:
     """
 
     def __init__(
-        self, seed: int | None, secret: Permanent | None, column: str, keep: Sequence[str], ledger: Ledger | None
+        self,
+        seed: int | None,
+        secret: Permanent | None,
+        column: str,
+        keep: Sequence[str],
+        ledger: Ledger | None,
+        by: str = "",
     ) -> None:
         if sum((seed is not None, secret is not None, bool(column))) > 1:
             raise InvalidParameterError(
                 "Noise comes from a seed, from one person's secret, or from a column of secrets. Give one of them."
             )
-        if column and column in keep:
-            raise InvalidParameterError(
-                f"Column {column!r} holds secrets and cannot be kept beside reports: with a secret, anyone can undo "
-                f"the noise."
-            )
+        self._is_kept = column in keep
+        if self._is_kept and not by:
+            self._refuse_kept(column)
         self.generator = None if seed is None else np.random.default_rng(seed)
         if ledger is not None and (column or seed is not None):
             raise InvalidParameterError(
@@ -215,12 +244,26 @@ class _Source:
                 "a column of secrets nor a seed."
             )
         self._secret, self._column, self._seen, self._ledger = secret, column, set[bytes](), ledger
+        # Where the wave of a row stands, and the key of this run.
+        self._wave, self._key = list(keep).index(by) if by else None, b""
         self.noise = Noise.SECURE if seed is None else Noise.SEEDED
         if secret is not None or column:
             self.noise = Noise.PERMANENT
 
+    @staticmethod
+    def _refuse_kept(column: str) -> None:
+        raise InvalidParameterError(
+            f"Column {column!r} holds secrets and cannot be kept beside reports: whoever has a person's secret can "
+            f"undo their noise."
+        )
+
+    @property
+    def is_keyed(self) -> bool:
+        """Whether secrets come from names and a key of this run."""
+        return bool(self._key)
+
     def split(self, rows: Rows) -> tuple[Rows, list[Permanent]]:
-        """Separate rows from their secrets, and refuse a repeated secret."""
+        """Separate rows from their secrets; refuse repeats in a wave."""
         if not self._column:
             return rows, []
         source = rows.account.source
@@ -229,18 +272,32 @@ class _Source:
                 f"{source} has a column {COUNT_COLUMN!r}, and a secret is one person's: a row that stands for several "
                 f"people cannot have one. Give each person a row."
             )
+        texts = ["" if one is None else str(one) for one in rows.kept[-1].tolist()]
+        waves = [""] * len(texts) if self._wave is None else rows.kept[self._wave].tolist()
+        if self._wave is not None and not self._seen and not all(map(_is_secret, texts)):
+            self._key = os.urandom(32)
+        if self._is_kept and not self._key:
+            self._refuse_kept(self._column)
         secrets = []
-        for text in rows.kept[-1].tolist():
+        for text, wave in zip(texts, waves, strict=True):
             try:
-                one = Permanent(str(text or ""))
+                one = Permanent(hmac.digest(self._key, text.encode(), "sha256") if self._key and text else text)
             except InvalidParameterError as error:
                 raise DataFileError(f"Column {self._column!r} of {source} has a bad secret: {error}") from None
             # Remember a short digest, to bound the memory of a million people.
-            mark = hashlib.blake2b(one.secret, digest_size=16).digest()
+            mark = hashlib.blake2b(one.secret + wave.encode(), digest_size=16).digest()
             if mark in self._seen:
+                cure = (
+                    f"Give each person one row in {wave}"
+                    if wave
+                    else (
+                        "Give each person one row and a secret of their own; if the file has several waves, name their "
+                        "column: --by week"
+                    )
+                )
                 raise DataFileError(
                     f"A secret stands twice in column {self._column!r} of {source}: two people would share their "
-                    f"noise, or one would report twice. Give each person one row and a secret of their own."
+                    f"noise, or one would report twice. {cure}."
                 )
             self._seen.add(mark)
             secrets.append(one)
@@ -251,7 +308,7 @@ class _Source:
         if self._secret is not None and account.people > 1:
             raise DataFileError(
                 f"{account.source} has values of {counted(account.people, 'person')}, and this is one person's secret: "
-                f"all who share a value would send the same report. Give each a secret of their own: --secret-column."
+                f"all who share a value would send the same report. Give each a secret of their own: --secret."
             )
         if self._ledger is not None and account.people > 1:
             raise DataFileError(
@@ -266,6 +323,11 @@ class _Source:
                 single = tuple(value) if isinstance(value, list) else value
                 self._ledger.charge(survey, single, rng=self._secret, taken=True)
         return survey.privatize(values, rng=self._secret or secrets or self.generator, taken=True)
+
+
+def _is_secret(text: str) -> bool:
+    """Whether a text looks like a secret, and not like a name."""
+    return len(text) >= 32 and set(text) <= set(string.hexdigits)
 
 
 def _refuse_crowds(account: Account, rows: Rows, *, is_kept: bool) -> None:

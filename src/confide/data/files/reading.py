@@ -77,7 +77,8 @@ class Rows:
     def tally(self) -> Counts:
         """Count the values, as :func:`confide.tally` does."""
         counts = tally(self.distinct, np.bincount(self.numbers, self.counts, minlength=len(self.distinct)))
-        return counts.with_origin(self.traces.origin(counts.total, self.account.columns))
+        counts = counts.with_origin(self.traces.origin(counts.total, self.account.columns))
+        return counts.with_repeats(1 + self.traces.further) if counts.origin.permanent else counts
 
     def histogram(self) -> NDArray[np.float64]:
         """Return the number of people with each value of the alphabet."""

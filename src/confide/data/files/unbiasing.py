@@ -151,10 +151,10 @@ def _read(
 
 
 def _pieces(path: str, request: Request) -> Iterator[tuple[Rows, Any, list[Any]]]:
-    """Yield the rows of a file, with the parts of their reports and the columns beside them."""
+    """Yield rows with their reports and the columns beside them."""
     is_table = path.lower().endswith(PARQUET)
     for rows in (parquet_batches if is_table else csv_batches)(path, request):
-        own = rows.distinct.reshape(len(rows.distinct), -1)[rows.numbers]
+        own = rows.distinct.reshape(len(rows.distinct), rows.alphabet.parts)[rows.numbers]
         yield rows, own, [one.to_numpy(zero_copy_only=False) if is_table else one for one in rows.kept]
 
 

@@ -69,6 +69,9 @@ class Metadata:
         Columns that were copied. They carry no noise.
     reports
         Number of reports.
+    by, repeats
+        The column that names a report's wave, and the number of waves: one person may have a report in each. Where
+        nobody is in two waves, it is left out.
     size, sha256
         Size in bytes and SHA-256; for Parquet, of the bytes before the footer, which contains these facts.
     """
@@ -86,17 +89,28 @@ class Metadata:
     reports: int = 0
     size: int = 0
     sha256: str = ""
+    by: str = ""
+    repeats: int = 1
 
     def __post_init__(self) -> None:
         if self.order not in get_args(Order):
             raise InvalidParameterError(f"order must be one of {', '.join(get_args(Order))}; got {self.order!r}.")
         # These may come from a file that somebody edited.
-        if self.reports < 0 or self.size < 0:
-            raise InvalidParameterError(f"{self.reports} reports in {self.size} bytes cannot be.")
+        if self.reports < 0 or self.size < 0 or self.repeats < 1:
+            raise InvalidParameterError(
+                f"{self.reports} reports in {self.size} bytes and {self.repeats} waves cannot be."
+            )
 
     @classmethod
     def of(
-        cls, survey: Survey, columns: Sequence[str], *, noise: Noise, order: Order = "kept", kept: Sequence[str] = ()
+        cls,
+        survey: Survey,
+        columns: Sequence[str],
+        *,
+        noise: Noise,
+        order: Order = "kept",
+        kept: Sequence[str] = (),
+        by: str = "",
     ) -> Metadata:
         """Return the facts about a file that is about to be written."""
         try:
@@ -107,7 +121,7 @@ class Metadata:
             kinds = ["string"] * len(columns)
         named = tuple(zip(columns, kinds, strict=True))
         fingerprint, mechanism = survey.fingerprint, repr(survey.mechanism)
-        return cls(survey.text(), fingerprint, mechanism, named, Noise(noise), order, tuple(kept))
+        return cls(survey.text(), fingerprint, mechanism, named, Noise(noise), order, tuple(kept), by=by)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -166,6 +180,8 @@ class Metadata:
         """Return the facts as one JSON object with its digest."""
         written = {"columns": dict(self.columns), "noise": str(self.noise), "kept": list(self.kept)}
         record = {"version": self._version} | vars(self) | written
+        if not self.by:  # as files had it before there were waves
+            record = {name: value for name, value in record.items() if name not in ("by", "repeats")}
         return json.dumps(record | {"digest": record_digest(record)}, ensure_ascii=False)
 
     @classmethod
@@ -177,7 +193,7 @@ class Metadata:
         if facts.pop("digest", None) != record_digest(facts):
             raise ValueError("its digest is another one")
         del facts["version"]
-        lacking = [field.name for field in fields(cls) if field.name not in facts]
+        lacking = [field.name for field in fields(cls) if field.name not in (*facts, "by", "repeats")]
         if lacking:
             raise ValueError(f"it has no {lacking[0]!r}")
         facts["columns"] = tuple(facts["columns"].items())
@@ -321,6 +337,15 @@ class Traces:
                 known.check(path, name)
         return cls(tuple((name, known) for name, _, known in found), bool(getattr(survey, "simulated", "")))
 
+    @property
+    def further(self) -> int:
+        """Further reports that a person may have in later waves."""
+        return sum(known.repeats - 1 for _, known in self.files if known is not None)
+
+    def is_once_by(self, by: Sequence[str]) -> bool:
+        """Whether a person has one report in each group."""
+        return all(known is None or not known.by or known.by in by for _, known in self.files)
+
     def origin(self, people: float, columns: Sequence[str]) -> Origin:
         """Return the origin of these reports, as far as metadata prove it."""
         if self.is_simulated:
@@ -388,13 +413,17 @@ def report_columns(survey: Survey) -> tuple[str, ...]:
 
 
 def write_values(
-    path: str | Path, alphabet: Alphabet, histogram: NDArray[np.int64], places: Alphabet | None = None
+    path: str | Path,
+    alphabet: Alphabet,
+    histogram: NDArray[np.int64],
+    places: Alphabet | None = None,
+    name: str = "value",
 ) -> None:
     """Write a histogram as CSV, one row per person.
 
     For a city with coordinates.
     """
-    names, rows = alphabet.field_names, as_lists(alphabet.decode(np.arange(alphabet.size)))
+    names, rows = column_names(alphabet, name), as_lists(alphabet.decode(np.arange(alphabet.size)))
     if places is not None:
         centres = places.centres(np.arange(places.size)).round(6).tolist()
         names = (*names, "latitude", "longitude")
@@ -621,6 +650,7 @@ class ReportSink:
     def __init__(self, stream: _Watched, facts: Metadata, form: Literal["csv", "json", "parquet"]) -> None:
         self._stream, self._facts, self._form, self._reports = stream, facts, form, 0
         self._names = [*facts.names, *facts.kept]
+        self._waves = set[str]()
         self._writer: Any = None  # of Parquet
         if form == "csv":
             stream.put(csv_text(self._names, []))
@@ -629,7 +659,11 @@ class ReportSink:
     def facts(self) -> Metadata:
         """The metadata of the reports written so far."""
         return replace(
-            self._facts, reports=self._reports, size=self._stream.size, sha256=self._stream.sha256.hexdigest()
+            self._facts,
+            reports=self._reports,
+            size=self._stream.size,
+            sha256=self._stream.sha256.hexdigest(),
+            repeats=max(1, len(self._waves)),
         )
 
     def write(self, reports: Values, kept: Sequence[Any] = ()) -> None:
@@ -640,6 +674,8 @@ class ReportSink:
         if not reports.shape[0]:
             return
         self._reports += reports.shape[0]
+        if self._facts.by:
+            self._waves.update(kept[self._facts.kept.index(self._facts.by)].tolist())
         columns = list(reports.reshape(reports.shape[0], -1).T)
         if self._form == "parquet":
             self._write_table(columns, kept)
@@ -677,14 +713,14 @@ class ReportSink:
 
 @contextlib.contextmanager
 def report_sink(
-    path: str | Path, survey: Survey, *, noise: Noise, order: Order = "kept", kept: Sequence[str] = ()
+    path: str | Path, survey: Survey, *, noise: Noise, order: Order = "kept", kept: Sequence[str] = (), by: str = ""
 ) -> Iterator[ReportSink]:
     """Open a file of reports that gets its name when complete.
 
     The ending chooses Parquet, JSON lines or CSV, and ``.gz`` compresses. Parquet contains its metadata; other files
     get a companion; streams and devices get none.
     """
-    facts = Metadata.of(survey, report_columns(survey), noise=noise, order=order, kept=kept)
+    facts = Metadata.of(survey, report_columns(survey), noise=noise, order=order, kept=kept, by=by)
     with contextlib.ExitStack() as closing:
         # The companion is entered first, so it gets its name last, just after its file. If we are killed in between,
         # the digest shows that the old companion does not belong to the new file.
