@@ -35,7 +35,7 @@ ROOMS = {
     "channels": 1_853,
     "plans": 2_106,
     "theory": 1_328,
-    "studio": 1_636,
+    "studio": 1_642,
     "evidence": 1_170,
     "regression": 1_944,
     "surveys": 576,
@@ -47,11 +47,11 @@ ROOMS = {
 """Code lines that each room may have."""
 
 WHOLE = {
-    "code lines": 44_599,
+    "code lines": 44_605,
     "files": 183,
     "entries at the top": 20,
-    "functions": 4_401,
-    "functions of one statement": 1_262,
+    "functions": 4_403,
+    "functions of one statement": 1_263,
     "constants": 385,
     "options": 95,
     "public names": 90,

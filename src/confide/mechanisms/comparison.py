@@ -117,11 +117,14 @@ def _sentence(mechanism: Mechanism, rest: str) -> str:
 
 
 def sharing(alphabet: Alphabet, guarantee: Guarantee) -> tuple[Mechanism, ...]:
-    """Return the mechanisms with a promise of one epsilon that take these values."""
+    """Return the mechanisms with a promise of one epsilon that take these values.
+
+    But Blahut-Arimoto: its weights take a search at every epsilon, and it rarely identifies all values.
+    """
     epsilon = float(getattr(guarantee, "epsilon", 0.0))
     return tuple(
         one
-        for one in suiting(alphabet, epsilon)
+        for one in suiting(alphabet, epsilon, but="blahut-arimoto")
         if isinstance(one.guarantee, LocalDP | MetricPrivacy)
         and isinstance(one.guarantee, type(guarantee))
         and math.isclose(one.guarantee.epsilon, epsilon, rel_tol=1e-6)
@@ -186,7 +189,7 @@ def _prior(spots: tuple[tuple[int, ...], ...], *, is_ring: bool) -> tuple[FloatA
     return np.linalg.cholesky(covariance) / size, np.array(tails, dtype=np.float64)
 
 
-def suiting(alphabet: Alphabet, epsilon: float) -> tuple[Mechanism, ...]:
+def suiting(alphabet: Alphabet, epsilon: float, but: str = "") -> tuple[Mechanism, ...]:
     """Return every mechanism with one epsilon that takes these values.
 
     >>> from confide import Categories
@@ -197,7 +200,7 @@ def suiting(alphabet: Alphabet, epsilon: float) -> tuple[Mechanism, ...]:
     from confide.mechanisms import MECHANISMS  # which are compared here, and advise by it
 
     for kind in MECHANISMS.values():
-        if {"alphabet", "epsilon"} <= set(inspect.signature(kind).parameters):
+        if kind.kind != but and {"alphabet", "epsilon"} <= set(inspect.signature(kind).parameters):
             with contextlib.suppress(ConfideError):  # skip mechanisms that reject these values
                 found.append(kind(alphabet, epsilon))  # type: ignore[call-arg]  # asked of its signature
     return tuple(found)

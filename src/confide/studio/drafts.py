@@ -100,14 +100,25 @@ def _build(text: str) -> Draft:
     return Draft(survey, people, guess or family_of(survey.mechanism)[0].name)
 
 
-@lru_cache(KEPT)
 def _usual(alphabet: str, epsilon: float) -> str:
     """Return the kind of the usual mechanism for these values, the best at this epsilon where the promise is plain."""
+    values = _values_of(alphabet)
+    # Else it is the same at any epsilon.
+    at = epsilon if isinstance(values.geometry, UnorderedGeometry) else gentle_epsilon(values)
+    return _usual_at(values, at)
+
+
+@lru_cache(KEPT)
+def _usual_at(values: Alphabet, epsilon: float) -> str:
+    return usual_mechanism(values, epsilon).kind
+
+
+@lru_cache(KEPT)
+def _values_of(alphabet: str) -> Alphabet:
     table = {"alphabet": json.loads(alphabet), "mechanism": {"kind": "randomized-response", "epsilon": 1.0}}
     values = build_survey(table).alphabet
     _require_drawable(values)
-    is_plain = isinstance(values.geometry, UnorderedGeometry)
-    return usual_mechanism(values, epsilon if is_plain else gentle_epsilon(values)).kind
+    return values
 
 
 def _require_drawable(alphabet: Alphabet) -> None:
