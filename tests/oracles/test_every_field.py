@@ -121,6 +121,7 @@ def a_heading(number: int, *surveys: cf.Survey) -> Heading:
         "weight",
         "region",
         "village",
+        {"sex": {"f": 30.0}},
     )
 
 
@@ -130,7 +131,7 @@ def rows_of(heading: Heading, number: int) -> Any:
     rows = []
     for place, _ in enumerate(heading.surveys):
         middle = (place,) if heading.is_pooled else ()
-        design, sums = ("north", f"village {number}"), (1000 + number, 2000.5 + number, 5000.5 + number)
+        design, sums = ("north", f"village {number}", "f"), (1000 + number, 2000.5 + number, 5000.5 + number)
         rows += [(town, week, *design, *middle, report, *sums) for town, week, report in groups]
     columns = [list(column) for column in zip(*sorted(rows), strict=True)]
     return pyarrow.record_batch(columns, schema=heading.schema)
