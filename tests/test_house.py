@@ -25,7 +25,7 @@ HOUSE = Path(confide.__file__).parent
 ROOMS = {
     "values": 4_440,
     "data": 4_907,
-    "mechanisms": 5_344,
+    "mechanisms": 5_336,
     "estimates": 3_711,
     "present": 4_421,
     "cli": 3_163,
@@ -47,12 +47,12 @@ ROOMS = {
 """Code lines that each room may have."""
 
 WHOLE = {
-    "code lines": 44_486,
+    "code lines": 44_478,
     "files": 182,
     "entries at the top": 20,
     "functions": 4_394,
     "functions of one statement": 1_262,
-    "constants": 371,
+    "constants": 364,
     "options": 95,
     "public names": 90,
 }
