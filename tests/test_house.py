@@ -26,10 +26,10 @@ ROOMS = {
     "values": 4_440,
     "data": 4_907,
     "mechanisms": 5_336,
-    "estimates": 3_711,
+    "estimates": 3_712,
     "present": 4_421,
     "cli": 3_163,
-    "solve": 2_832,
+    "solve": 2_817,
     "collector": 2_872,
     "check": 1_829,
     "channels": 1_853,
@@ -47,12 +47,12 @@ ROOMS = {
 """Code lines that each room may have."""
 
 WHOLE = {
-    "code lines": 44_478,
+    "code lines": 44_464,
     "files": 182,
     "entries at the top": 20,
     "functions": 4_394,
     "functions of one statement": 1_262,
-    "constants": 364,
+    "constants": 353,
     "options": 95,
     "public names": 90,
 }
