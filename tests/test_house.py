@@ -29,7 +29,7 @@ ROOMS = {
     "estimates": 3_712,
     "present": 4_421,
     "cli": 3_163,
-    "solve": 2_817,
+    "solve": 2_812,
     "collector": 2_872,
     "check": 1_829,
     "channels": 1_853,
@@ -47,12 +47,12 @@ ROOMS = {
 """Code lines that each room may have."""
 
 WHOLE = {
-    "code lines": 44_464,
+    "code lines": 44_459,
     "files": 182,
     "entries at the top": 20,
     "functions": 4_394,
     "functions of one statement": 1_262,
-    "constants": 353,
+    "constants": 346,
     "options": 95,
     "public names": 90,
 }

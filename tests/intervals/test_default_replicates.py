@@ -92,8 +92,8 @@ def test_each_replicate_is_where_its_own_climb_ends(mechanism: Mechanism) -> Non
 @pytest.mark.parametrize("most", [500, 12])
 def test_modes_and_evidence_are_those_of_the_solver_for_one(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where values share knots, and where replicates report what the mean of others never would."""
-    monkeypatch.setattr(smooth_prior, "MOST_KNOTS", most)
-    monkeypatch.setattr(smooth_prior, "FEWEST_KNOTS", 4)
+    monkeypatch.setitem(vars(smooth_prior.LIMITS), "most_knots", most)
+    monkeypatch.setitem(vars(smooth_prior.LIMITS), "fewest_knots", 4)
     evidence, layout = evidence_of(LINE, "smooth"), Layout((24,))
     rows = redraw(evidence, 6)
     problem, fits = fit_all(replace(evidence, counts=rows.mean(axis=0)), lambda _outputs: None)
