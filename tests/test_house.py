@@ -25,11 +25,11 @@ HOUSE = Path(confide.__file__).parent
 ROOMS = {
     "values": 4_440,
     "data": 4_907,
-    "mechanisms": 5_497,
-    "estimates": 3_711,
+    "mechanisms": 5_489,
+    "estimates": 3_712,
     "present": 4_422,
     "cli": 3_163,
-    "solve": 2_842,
+    "solve": 2_812,
     "collector": 2_872,
     "check": 1_829,
     "channels": 1_853,
@@ -47,12 +47,12 @@ ROOMS = {
 """Code lines that each room may have."""
 
 WHOLE = {
-    "code lines": 44_605,
+    "code lines": 44_568,
     "files": 183,
     "entries at the top": 20,
     "functions": 4_403,
     "functions of one statement": 1_263,
-    "constants": 385,
+    "constants": 350,
     "options": 95,
     "public names": 90,
 }

@@ -43,8 +43,8 @@ def test_blocks_at_the_rims_may_be_smaller() -> None:
 @pytest.fixture
 def many(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take 1,600 cells for very many."""
-    monkeypatch.setattr(module, "MANY_CELLS", 800)
-    monkeypatch.setattr(module, "MOST_BLOCKS", 100)
+    monkeypatch.setitem(vars(module.LIMITS), "many_cells", 800)
+    monkeypatch.setitem(vars(module.LIMITS), "most_blocks", 100)
 
 
 GRID = cf.Grid(40, 40, spacing=0.5, unit="km")

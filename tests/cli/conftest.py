@@ -12,6 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from confide.cli.main import app
+from confide.mechanisms.audits import LIMITS
 
 SURVEY = """
 name = "age"
@@ -65,8 +66,8 @@ def call(folder: Path) -> Call:
 @pytest.fixture
 def few_draws(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let an audit draw few reports, where a test looks at what is said of it."""
-    monkeypatch.setattr("confide.mechanisms.audits.MOST_DRAWN", 2**14)
-    monkeypatch.setattr("confide.mechanisms.audits.SINGLY", 10_000)
+    monkeypatch.setitem(vars(LIMITS), "most_drawn", 2**14)
+    monkeypatch.setitem(vars(LIMITS), "singly", 10_000)
 
 
 def assert_refused(ending: Ending, code: int, *words: str) -> None:

@@ -26,7 +26,7 @@ from confide.estimates import Bootstrap
 from confide.evidence.evidence import Evidence
 from confide.solve import smooth_prior
 from confide.solve.methods import Method
-from confide.solve.methods.stacked import fit_all
+from confide.solve.methods.stacked import LIMITS, fit_all
 from confide.solve.smooth_prior import refit_replicates
 
 pytestmark = pytest.mark.slow
@@ -92,8 +92,8 @@ def test_each_replicate_is_where_its_own_climb_ends(mechanism: Mechanism) -> Non
 @pytest.mark.parametrize("most", [500, 12])
 def test_modes_and_evidence_are_those_of_the_solver_for_one(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where values share knots, and where replicates report what the mean of others never would."""
-    monkeypatch.setattr(smooth_prior, "MOST_KNOTS", most)
-    monkeypatch.setattr(smooth_prior, "FEWEST_KNOTS", 4)
+    monkeypatch.setitem(vars(smooth_prior.LIMITS), "most_knots", most)
+    monkeypatch.setitem(vars(smooth_prior.LIMITS), "fewest_knots", 4)
     evidence, layout = evidence_of(LINE, "smooth"), Layout((24,))
     rows = redraw(evidence, 6)
     problem, fits = fit_all(replace(evidence, counts=rows.mean(axis=0)), lambda _outputs: None)
@@ -121,7 +121,7 @@ def test_blocks_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
     evidence = evidence_of(LINE, "spiky")
     rows = redraw(evidence, 7)
     whole = together(Smooth(), evidence, rows)
-    monkeypatch.setattr("confide.solve.methods.stacked.BLOCK", 50)
+    monkeypatch.setitem(vars(LIMITS), "block", 50)
     np.testing.assert_allclose(together(Smooth(), evidence, rows), whole, atol=1e-10)
 
 
@@ -156,8 +156,8 @@ def test_where_nothing_could_be_held_out_the_one_method_solves_replicates_too() 
 
 def test_candidates_that_do_not_stand_are_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     """Too many values for a smooth prior: the others are mixed alone."""
-    monkeypatch.setattr("confide.solve.methods.stacked.LARGEST", 10)
-    monkeypatch.setattr("confide.solve.methods.stacked.LARGEST_UNORDERED", 10)
+    monkeypatch.setitem(vars(LIMITS), "ordered", 10)
+    monkeypatch.setitem(vars(LIMITS), "unordered", 10)
     evidence = evidence_of(LINE, "spiky")
     answers = together(Stacked(), evidence, redraw(evidence, 10))
     np.testing.assert_allclose(answers.sum(axis=1), 1)
@@ -165,7 +165,7 @@ def test_candidates_that_do_not_stand_are_not_asked(monkeypatch: pytest.MonkeyPa
 
 
 def test_very_many_values_take_the_shares_of_the_estimate(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("confide.solve.methods.stacked.SMALL_MATRIX", 10)
+    monkeypatch.setitem(vars(LIMITS), "small_matrix", 10)
     evidence = evidence_of(LINE, "smooth")
     pilot, rows = Stacked().solve(evidence), redraw(evidence, 10)
 

@@ -100,7 +100,7 @@ def test_an_audit_of_two_rounds_states_what_it_computed() -> None:
     log_ratio = max(abs(math.log(ratio)) for ratio in ratios)
     for limit in (2**28, 0):  # the products of all bits, and rounded ones
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(audits, "LARGEST_MULTIPLIED", limit)
+            patch.setitem(vars(audits.LIMITS), "largest_multiplied", limit)
             found = cf.audit(twice, reports=100)
         assert found.extent is (Extent.ALL_PAIRS if limit else Extent.DIGITS)
         assert found.worst.log_ratio == pytest.approx(log_ratio, rel=1e-12)
@@ -120,7 +120,7 @@ def test_rounded_weights_keep_70_digits() -> None:
 
 
 def test_a_broken_promise_is_found_in_rounded_weights(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(audits, "LARGEST_MULTIPLIED", 0)
+    monkeypatch.setitem(vars(audits.LIMITS), "largest_multiplied", 0)
     ages = cf.Integers(0, 29, unit="year")
     twice = cf.TwoRounds(cf.TruncatedGeometric(ages, 0.05), cf.TruncatedGeometric(ages, 0.02))
     measured, metric = cf.audit(twice, reports=100).worst.log_ratio, twice.guarantee.metric  # type: ignore[attr-defined]

@@ -14,7 +14,7 @@ from confide.estimates.estimate import recover
 from confide.evidence.evidence import Evidence
 from confide.solve.methods import stacked
 from confide.solve.methods.base import Folds
-from confide.solve.methods.stacked import FAR_BEHIND, HEAD_START, Candidate, _main_shares, weigh
+from confide.solve.methods.stacked import LIMITS, Candidate, _main_shares, weigh
 
 AGES = cf.Integers(0, 99, unit="year")
 
@@ -141,7 +141,7 @@ def test_the_same_reports_give_the_same_answer_and_seeds_are_settings() -> None:
 
 def candidates_of(first: FloatArray, second: FloatArray) -> list[Candidate]:
     named = {"first": first, "second": second}
-    return [Candidate(name, cf.MLE(), one, np.array([one, one]), HEAD_START) for name, one in named.items()]
+    return [Candidate(name, cf.MLE(), one, np.array([one, one]), LIMITS.head_start) for name, one in named.items()]
 
 
 @pytest.mark.parametrize("people", [20, 200, 20_000])
@@ -153,7 +153,7 @@ def test_the_shares_are_those_that_a_search_over_all_mixtures_finds(people: int)
     shares, scores = weigh(evidence, folds, candidates_of(first, second))
     held = folds.judged.mean(axis=0) * evidence.total
     tried = np.linspace(1e-6, 1 - 1e-6, 20_001)
-    objective = np.log(np.outer(tried, first) + np.outer(1 - tried, second)) @ held + HEAD_START * np.log(tried)
+    objective = np.log(np.outer(tried, first) + np.outer(1 - tried, second)) @ held + LIMITS.head_start * np.log(tried)
     assert shares[0] == pytest.approx(tried[np.argmax(objective)], abs=2e-2)
     assert scores[1] == pytest.approx(held @ np.log(second / first), rel=1e-9)
 
@@ -174,7 +174,7 @@ def test_a_candidate_far_behind_has_no_share_though_it_explains_what_the_first_m
     first, second = np.array([0.55, 0.4, 0.05]), np.array([0.2, 0.1, 0.7])
     candidates = [replace(one, head_start=0.1) for one in candidates_of(first, second)]
     shares, scores = weigh(evidence, folds, candidates)
-    assert bool(scores[1] > -FAR_BEHIND) is is_near
+    assert bool(scores[1] > -LIMITS.far_behind) is is_near
     assert bool(shares[1] > 0.1) is is_near
     assert shares.sum() == pytest.approx(1)
 
@@ -212,7 +212,7 @@ def test_over_a_sample_of_the_papers_grid_it_beats_every_fixed_delta() -> None:
 
 
 def test_replicates_borrow_the_shares_of_a_few_of_them_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("confide.solve.methods.stacked.WEIGHED", 2)
+    monkeypatch.setitem(vars(LIMITS), "weighed", 2)
     mechanism = cf.TruncatedGeometric(cf.Integers(0, 9), 1.0)
     evidence = mechanism.observe(mechanism.simulate_counts([100] * 10, rng=1))
     rows = np.tile(evidence.counts, (4, 1))

@@ -41,7 +41,7 @@ def test_blocks_of_entries_give_the_hessian_of_whole_rows(
     make: Callable[[int], Evidence], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     evidence = make(700)
-    monkeypatch.setattr(newton, "BLOCK_OF_OUTPUTS", 97)
+    monkeypatch.setitem(vars(newton.LIMITS), "block_of_outputs", 97)
     theta = uniform(evidence)
     outputs = evidence.channel.push(theta)
     blocks, rows = FromRows(outputs, is_kept=False), FromRows(outputs)

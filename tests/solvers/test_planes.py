@@ -55,7 +55,7 @@ every_plane = pytest.mark.parametrize("mechanism", PLANES.values(), ids=PLANES.k
 
 @pytest.fixture(autouse=True)
 def _small_planes_count_as_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(newton, "LARGE_PLANE", 100)
+    monkeypatch.setitem(vars(newton.LIMITS), "large_plane", 100)
 
 
 def hills(shape: tuple[int, int]) -> Array:
@@ -162,7 +162,7 @@ def test_rows_take_over_when_the_model_does_not_help(monkeypatch: pytest.MonkeyP
 @pytest.mark.slow
 def test_a_support_too_wide_for_a_matrix_goes_on_in_conjugate_gradients(monkeypatch: pytest.MonkeyPatch) -> None:
     evidence = city(TruncatedPlanarLaplace(Grid(27, 27), 1.5))
-    monkeypatch.setattr("confide.solve.support_newton.WIDEST_SUPPORT", 20)
+    monkeypatch.setitem(vars(newton.LIMITS), "widest_support", 20)
     monkeypatch.setattr("confide.solve.maximum.can_follow_path", lambda _: False)
     assert run(support_newton, evidence, tolerance=1e-6).certificate > 1
     answer = MLE().solve(evidence)
@@ -234,8 +234,8 @@ def test_a_step_that_few_weights_spoil_is_solved_again(monkeypatch: pytest.Monke
     Once all the sixty could be wrong each time, and the maximum was reached but never proven: 0.048 nats for good.
     Here, where few values carry the maximum, all weights may be wrong at first.
     """
-    monkeypatch.setattr("confide.solve.support_newton.TOLERATED", 10.0)
-    monkeypatch.setattr("confide.solve.support_newton.LARGEST_ROWS", 0)
+    monkeypatch.setitem(vars(newton.LIMITS), "tolerated", 10.0)
+    monkeypatch.setitem(vars(newton.LIMITS), "largest_rows", 0)
     evidence = city(TruncatedPlanarLaplace(Grid(70, 70), 0.1), 1_000_000)
     theta = run(support_newton, evidence, 1e-6).distribution
     atoms = np.flatnonzero(theta)

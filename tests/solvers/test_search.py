@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from confide.channels.base import Layout
-from confide.solve.support_newton import MOST_WITHOUT_NEIGHBOURS, highest, peaks
+from confide.solve.support_newton import LIMITS, highest, peaks
 
 
 def test_on_a_line() -> None:
@@ -42,7 +42,7 @@ def test_holes_are_below_everything() -> None:
 
 def test_without_neighbours_the_highest_stand_in() -> None:
     heights = np.random.default_rng(0).uniform(size=500)
-    expected = np.sort(np.argsort(heights)[-MOST_WITHOUT_NEIGHBOURS:])
+    expected = np.sort(np.argsort(heights)[-LIMITS.without_neighbours :])
     np.testing.assert_array_equal(peaks(heights, None), expected)
     assert peaks(heights[:3], None).tolist() == [0, 1, 2]
 

@@ -14,9 +14,7 @@ from confide.channels.base import FloatArray, Layout
 from confide.evidence.evidence import Evidence
 from confide.solve import smooth_prior
 from confide.solve.smooth_prior import (
-    EDGE_DOUBT,
-    EDGE_DOUBT_OF_RESPONSE,
-    FEWEST,
+    LIMITS,
     PriorFit,
     Problem,
     add_edges,
@@ -86,7 +84,7 @@ def test_a_bell_gets_no_edge_that_pays() -> None:
 
 @pytest.mark.parametrize(
     ("mechanism", "doubt"),
-    [(LINE, EDGE_DOUBT), (cf.RandomizedResponse(cf.Integers(0, 59), 4.0), EDGE_DOUBT_OF_RESPONSE)],
+    [(LINE, LIMITS.edge_doubt), (cf.RandomizedResponse(cf.Integers(0, 59), 4.0), LIMITS.edge_doubt_of_response)],
 )
 def test_the_evidence_is_that_of_a_shorter_line_less_the_price_of_a_place(
     mechanism: cf.Mechanism, doubt: float
@@ -101,7 +99,7 @@ def test_the_evidence_is_that_of_a_shorter_line_less_the_price_of_a_place(
     alone = fit_prior(short, penalty, best.order, best.weight, best.heights, ignore)
     price = (int(low > 0) + int(high < 60)) * (math.log(60) + doubt)
     assert best.log_evidence == pytest.approx(alone.log_evidence - price, abs=0.5)
-    assert EDGE_DOUBT_OF_RESPONSE > EDGE_DOUBT + 2
+    assert LIMITS.edge_doubt_of_response > LIMITS.edge_doubt + 2
 
 
 def test_other_shares_and_replicates_move_the_fit_within_its_edges() -> None:
@@ -120,13 +118,13 @@ def test_other_shares_and_replicates_move_the_fit_within_its_edges() -> None:
     assert np.abs(replicates[1] - best.theta).sum() > 0.1
 
 
-@pytest.mark.parametrize("most", [59, FEWEST])
+@pytest.mark.parametrize("most", [59, LIMITS.fewest_between])
 def test_a_long_line_a_plane_and_uniform_reports_are_left_alone(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(smooth_prior, "MOST_EDGE_VALUES", most)
+    monkeypatch.setitem(vars(smooth_prior.LIMITS), "edge_values", most)
     one = problem_of(FALLING)
     assert add_edges(one, fits_of(one), ignore) == []
     monkeypatch.undo()
-    monkeypatch.setattr(smooth_prior, "MOST_EDGE_ENTRIES", 59 * 60)
+    monkeypatch.setitem(vars(smooth_prior.LIMITS), "edge_entries", 59 * 60)
     assert add_edges(one, fits_of(one), ignore) == []
     monkeypatch.undo()
     plane = problem_of(np.where(VALUES >= 20, 1.0, 0.0), cf.TruncatedTaxicab(cf.Grid(6, 10), 1.0))
@@ -142,7 +140,7 @@ def test_everybody_at_an_end_of_the_line_is_no_trouble(place: int) -> None:
     for fit in add_edges(one, fits_of(one), ignore):
         assert fit.span is not None
         low, high = fit.span
-        assert 0 <= low <= high - FEWEST
+        assert 0 <= low <= high - LIMITS.fewest_between
         assert high <= 60
         assert fit.heights.size == high - low < 60
         assert math.isfinite(fit.log_evidence)

@@ -43,7 +43,7 @@ def precision_of(one: Problem, fit: PriorFit) -> FloatArray:
 
 @pytest.mark.parametrize("place", [0, 3, -1])
 def test_each_fit_is_the_mode_that_a_general_optimiser_finds(place: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(smooth_prior, "ENOUGH", 1e-9)
+    monkeypatch.setitem(vars(smooth_prior.LIMITS), "enough", 1e-9)
     one = problem()
     fit = follow_path(one, 2, ignore)[place]
     precision = precision_of(one, fit)

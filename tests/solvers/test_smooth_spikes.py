@@ -12,7 +12,7 @@ import confide as cf
 from confide.channels.base import Layout
 from confide.evidence.evidence import Evidence
 from confide.solve.smooth_prior import (
-    SPIKE_DOUBT,
+    LIMITS,
     BandedCurvature,
     DenseCurvature,
     Problem,
@@ -85,7 +85,7 @@ def test_a_bell_alone_gets_no_spike_that_pays() -> None:
 
 def test_a_spike_must_raise_the_likelihood_by_its_cost() -> None:
     one = problem_of(LINE, BELL)
-    assert cost_of(one) == math.log(60) + SPIKE_DOUBT
+    assert cost_of(one) == math.log(60) + LIMITS.spike_doubt
     assert not find_spikes(one, BELL, np.zeros(60), 3).any()
     heaped = 0.9 * BELL
     heaped[7] += 0.1

@@ -22,7 +22,7 @@ from confide.estimates.inference.division import MOST_CELLS
 from confide.mechanisms import Mechanism
 from confide.mechanisms.guarantees import LocalDP
 from confide.solve.methods import Choice, Status
-from confide.solve.methods.stacked import HEAD_START
+from confide.solve.methods.stacked import LIMITS
 from confide.surveys.survey import Survey
 from confide.theory.identification import largest_bound
 from confide.values import Alphabet, LineGeometry, PlaneGeometry, ProductGeometry, UnorderedGeometry
@@ -218,7 +218,8 @@ def explain_choices(choices: Sequence[Choice]) -> list[str]:
             words += ": no reports could be held out for cross-validation"
         elif choice is not first:
             direction = "better" if choice.score > 0 else "worse"
-            doubt = ", too little to replace it" if 0 < choice.score < HEAD_START and choice.share < first.share else ""
+            is_doubtful = 0 < choice.score < LIMITS.head_start and choice.share < first.share
+            doubt = ", too little to replace it" if is_doubtful else ""
             score = f"{abs(choice.score):,.1f} nats {direction} than {first.name}"
             words += f": {score} in cross-validation{doubt}"
         sentences.append(words)

@@ -41,30 +41,44 @@ FloatArray = NDArray[np.float64]
 Reports = NDArray[Any]
 Part = tuple[str, ...]
 
-LEAST_EXPECTED = 100.0
-"""Least expected reports per cell; rarer cells are merged."""
 
-NOMINAL = 1e-12
-"""Nominal significance level of all tests together.
+@dataclass(frozen=True)
+class AuditLimits:
+    """Levels, sizes and the seed of every audit.
 
-Counts are skewed, so true tails are heavier than nominal. For a Poisson count around 100, the mildest case, the tail at
-1e-12 nominal is 1e-10. That leaves three orders of magnitude for the stated false alarm rate of 1e-9.
-"""
+    Attributes
+    ----------
+    least_expected
+        Least expected reports per cell; rarer cells are merged.
+    nominal
+        Nominal significance level of all tests together. Counts are skewed, so true tails are heavier than nominal. For
+        a Poisson count around 100, the mildest case, the tail at 1e-12 nominal is 1e-10. That leaves three orders of
+        magnitude for the stated false alarm rate of 1e-9.
+    step
+        Relative increase of epsilon for measuring its effect.
+    missed
+        Probability of missing a departure of the stated size.
+    seed
+        A fixed seed, so that an audit gives the same numbers twice. Secure bits differ each time.
+    most_drawn
+        Most words of all reports together: 100,000 vectors of 100,000 bits (1,588 words) took 273 s.
+    singly
+        One report in this many is also drawn singly, which takes a hundred times as long, and one with permanent noise.
+    largest_multiplied
+        Most bits of all products of two rounds' weights that are multiplied: a second or two.
+    """
 
-STEP = 0.01
-"""Relative increase of epsilon for measuring its effect."""
+    least_expected: float = 100.0
+    nominal: float = 1e-12
+    step: float = 0.01
+    missed: float = 0.05
+    seed: int = 2026
+    most_drawn: int = 2**21
+    singly: int = 500
+    largest_multiplied: int = 2**28
 
-MISSED = 0.05
-"""Probability of missing a departure of the stated size."""
 
-SEED = 2026
-"""A fixed seed, so that an audit gives the same numbers twice. Secure bits differ each time."""
-
-MOST_DRAWN = 2**21
-"""Most words of all reports together: 100,000 vectors of 100,000 bits (1,588 words) took 273 s."""
-
-SINGLY = 500
-"""One report in this many is also drawn singly, which takes a hundred times as long, and one with permanent noise."""
+LIMITS = AuditLimits()
 
 
 @dataclass(frozen=True)
@@ -124,7 +138,7 @@ class Draws:
     @property
     def agree(self) -> bool:
         """Whether reports have the declared probabilities (false alarm rate below 1e-9)."""
-        return self.p_value >= NOMINAL
+        return self.p_value >= LIMITS.nominal
 
 
 @dataclass(frozen=True)
@@ -229,12 +243,12 @@ def count_draws(mechanism: Mechanism, values: Indices, reports: int) -> Draws:
 
     others = np.setdiff1d(probed_values(mechanism, values), values)
     turns = [one for one in (values, others) if one.size]
-    most = min(reports, MOST_DRAWN // max(1, mechanism.report_alphabet.parts))
+    most = min(reports, LIMITS.most_drawn // max(1, mechanism.report_alphabet.parts))
     batch = np.concatenate([np.resize(one, max(one.size, most // 2 // len(turns))) for one in turns])
-    single = np.resize(np.concatenate(turns), max(1, min(most // 4, reports // SINGLY)))
+    single = np.resize(np.concatenate(turns), max(1, min(most // 4, reports // LIMITS.singly)))
     found: list[tuple[float, int]] = []
     pools: list[Pools] = []
-    for people, way in ((batch, SEED), (batch, SecureBits()), (single, None), (single, Permanent)):
+    for people, way in ((batch, LIMITS.seed), (batch, SecureBits()), (single, None), (single, Permanent)):
         drawn, is_sound = _draw(mechanism, people, way)
         found += [] if is_sound else [(0.0, int(people[0]))]
         pools.append({})
@@ -248,7 +262,7 @@ def count_draws(mechanism: Mechanism, values: Indices, reports: int) -> Draws:
     worst, suspect = min(found)
     people_drawn = 2 * (batch.size + single.size)
     # Smallest departures that the tests detect, for the worst way of drawing.
-    level = NOMINAL / len(found)
+    level = LIMITS.nominal / len(found)
     batches, singles = ([pool for each in some for pool in each.values()] for some in (pools[:2], pools[2:]))
 
     def truth(some: Iterable[tuple[float, int, int]]) -> float:
@@ -256,7 +270,7 @@ def count_draws(mechanism: Mechanism, values: Indices, reports: int) -> Draws:
         return max((smallest_truth(*one, level) for one in shares), default=math.inf)
 
     # Under (1 + d) epsilon the mean score sum grows by d variances.
-    reach = float(ndtri(1 - MISSED) - ndtri(level / 2))
+    reach = float(ndtri(1 - LIMITS.missed) - ndtri(level / 2))
     epsilons = [reach / math.sqrt(one.variance) if one.is_tested and one.is_epsilon else math.inf for one in batches]
     sensitivity = Sensitivity(
         max(epsilons, default=math.inf),
@@ -279,7 +293,7 @@ def probed_values(mechanism: Mechanism, first: Indices) -> Indices:
     size = mechanism.alphabet.size if mechanism.alphabet.is_finite else 10**6
     if size <= most:
         return np.arange(size)
-    return np.unique(np.concatenate([first, np.random.default_rng(SEED).integers(0, size, most - first.size)]))
+    return np.unique(np.concatenate([first, np.random.default_rng(LIMITS.seed).integers(0, size, most - first.size)]))
 
 
 def _draw(mechanism: Mechanism, people: Indices, way: Any) -> tuple[Reports, bool]:
@@ -343,7 +357,7 @@ def _cells(mechanism: Mechanism, value: int, reports: Reports, part: Part = ()) 
         larger = _with_larger_epsilon(mechanism)
         rows = chances if larger is None else _row(larger, value)
         logs = [np.log(np.where((chances > 0) & (rows > 0), row, 1.0)) for row in (chances, rows)]
-        scores, is_epsilon = (logs[0], False) if larger is None else ((logs[1] - logs[0]) / STEP, True)
+        scores, is_epsilon = (logs[0], False) if larger is None else ((logs[1] - logs[0]) / LIMITS.step, True)
         yield Cells(part, counts, chances, scores, (int(counts[own]), float(chances[own])), is_epsilon=is_epsilon)
 
 
@@ -354,7 +368,7 @@ def _with_larger_epsilon(mechanism: Mechanism) -> Mechanism | None:
     `None` if it has no epsilon or its outputs change.
     """
     try:
-        larger = mechanism.at((1 + STEP) * getattr(mechanism, "epsilon", math.nan))
+        larger = mechanism.at((1 + LIMITS.step) * getattr(mechanism, "epsilon", math.nan))
     except ConfideError:
         return None
     return larger if larger.report_alphabet == mechanism.report_alphabet and larger.has_channel else None
@@ -405,7 +419,7 @@ def smallest_truth(reports: int, chance: float, level: float) -> float:
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if truth_tail(middle, reports, chance) < level else (middle, high)
-    needed = float(bdtri(high - 1, reports, MISSED))
+    needed = float(bdtri(high - 1, reports, LIMITS.missed))
     return (needed - chance) / (1 - chance)
 
 
@@ -440,7 +454,8 @@ def chi_square(counts: NDArray[np.int64], probabilities: FloatArray) -> float:
     expected = np.cumsum(counts.sum() * probabilities[order])
     # A cell ends once enough reports are expected since the last end; the remainder joins the last cell.
     ends: list[int] = []
-    while (place := int(expected.searchsorted((expected[ends[-1]] if ends else 0.0) + LEAST_EXPECTED))) < counts.size:
+    enough = LIMITS.least_expected
+    while (place := int(expected.searchsorted((expected[ends[-1]] if ends else 0.0) + enough))) < counts.size:
         ends.append(place)
     if len(ends) < 2:
         return 1.0
@@ -468,7 +483,7 @@ def _count_bits(part: Part, bits: NDArray[np.bool_], own: int, keep: float, flip
     shares = np.full(length, flip)
     shares[own] = keep
     spread = people * shares * (1 - shares)
-    is_normal = spread >= LEAST_EXPECTED / 4  # a binomial count this wide is close to normal
+    is_normal = spread >= LIMITS.least_expected / 4  # a binomial count this wide is close to normal
     deviations = (bits.sum(axis=0) - people * shares) ** 2 / np.maximum(spread, 1e-300)
     single = _tail(float(deviations[is_normal].sum()), int(is_normal.sum())) if is_normal.any() else 1.0
     others = bits.sum(axis=1) - bits[:, own]
@@ -556,10 +571,6 @@ def _count_axes(part: Part, decay: float, stay: Fraction | None, moves: FloatArr
     joint = np.bincount(places[:, 0] * row.size + places[:, 1], minlength=row.size**2)
     each = tuple(chi_square(one, row) for one in singles)
     return Cells(part, joint, np.outer(row, row).reshape(-1), np.add.outer(scores, scores).reshape(-1), own, each)
-
-
-LARGEST_MULTIPLIED = 2**28
-"""Most bits of all products of two rounds' weights that are multiplied: a second or two."""
 
 
 class Extent(Enum):
@@ -807,7 +818,7 @@ def _can_list_rows(mechanism: Mechanism) -> bool:
     if facts.rounds is not None and facts.premise is not Premise.OWN_VALUE:
         products = _count_products(*facts.rounds)
         bits = sum(max(weight.bit_length() for weight in one.weights(0)) for one in facts.rounds if products)
-        if products is None or products * bits > LARGEST_MULTIPLIED:
+        if products is None or products * bits > LIMITS.largest_multiplied:
             return False
     # One row shows how long the weights are: those of noise grow with the number of values.
     return values.size * sum(weight.bit_length() for weight in mechanism.weights(0)) <= most_bits
@@ -938,7 +949,7 @@ def _compare_sample(mechanism: Mechanism) -> Comparison:
     count = min(128, max(4, 2**20 // outputs.size), values.size)
     middle = values.size // 2
     picked = [0, 1, values.size - 1, values.size - 2, middle, middle + 1]
-    picked += np.random.default_rng(SEED).choice(values.size, count, replace=False).tolist()
+    picked += np.random.default_rng(LIMITS.seed).choice(values.size, count, replace=False).tolist()
     numbers = list(dict.fromkeys(picked))[:count]
     rows = _rows(mechanism, numbers)
     some = Selection(values, values.decode(numbers))

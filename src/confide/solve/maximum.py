@@ -20,9 +20,7 @@ from confide.channels.base import FloatArray, Indices, Layout
 from confide.evidence.evidence import Evidence
 from confide.solve.em import FAINT, RowStack, normalised, take_steps, uniform
 from confide.solve.support_newton import (
-    FAIR_SHARE,
-    LITTLE_OVERLAP,
-    MOST_FIRST_ATOMS,
+    LIMITS,
     Clock,
     Found,
     Progress,
@@ -80,7 +78,7 @@ def _suitable(evidence: Evidence) -> Iterator[Solver]:
             yield solve_where_reported
         yield follow_path
         return
-    is_sharp = channel.shape[0] > MOST_FIRST_ATOMS and _is_sharp(evidence)
+    is_sharp = channel.shape[0] > LIMITS.first_atoms and _is_sharp(evidence)
     if is_sharp and diagonal_of(channel) is not None:
         yield newton_cg
     yield support_newton
@@ -94,7 +92,7 @@ def _is_sharp(evidence: Evidence) -> bool:
     """Whether no value is nearly a copy of others."""
     channel = evidence.channel
     if channel.squares is None:
-        return overlap(channel) < LITTLE_OVERLAP
+        return overlap(channel) < LIMITS.little_overlap
     # Sets of values are no near copies, however weak each report. With fewer different reports than values their
     # curvature is singular all the same.
     return int(np.count_nonzero(evidence.counts)) >= channel.shape[0]
@@ -424,7 +422,7 @@ def _lengths(shares: FloatArray, relative: FloatArray, masses: FloatArray, promi
         possible = moved.min(axis=1) > -1
         rises = np.einsum("rz,rz->r", shares[rows], np.log1p(np.maximum(moved, -1 + 1e-15))) - length * masses[rows]
         # A rise that promises less than the rounding of a mean log-likelihood may come out below nothing.
-        fair = possible & (rises >= FAIR_SHARE * length * promises[rows] - 1e-15)
+        fair = possible & (rises >= LIMITS.fair_share * length * promises[rows] - 1e-15)
         lengths[rows[fair]] = length
         rows, length = rows[~fair], length / 2
     return lengths

@@ -215,18 +215,56 @@ Progress = Callable[[FloatArray], None]
 Span = tuple[int, int]
 """The first value that anybody has, and the one after the last."""
 
-MOST_KNOTS = 500
-"""Values up to which each has a height of its own; a step then takes up to a hundredth of a second."""
 
-FEWEST_KNOTS = 64
+@dataclass(frozen=True)
+class SmoothLimits:
+    """Sizes, and nats that count, in the fits of smooth priors.
 
-SMALLEST_WEIGHT = 1e-3
+    Attributes
+    ----------
+    most_knots, fewest_knots
+        Values up to which each has a height of its own: a step then takes up to a hundredth of a second. However many
+        values there are, they may have as many knots as the second number.
+    smallest_weight
+        The smallest weight of a prior that is tried.
+    enough
+        A step that promises fewer nats than this is the last: it would not be seen in the answer.
+    longest_step
+        No log-probability moves by more in one step.
+    edge_values, edge_entries
+        Values on a line, and those times different reports, up to which edges are searched: a fit takes milliseconds.
+    edge_doubt, edge_doubt_of_response
+        Nats that an edge must bring beyond its place among k values, and under randomized response. There a rough prior
+        pays for each value that few people have, and gladly leaves a thin end out: of working hours nobody above 71,
+        where three in a hundred are. Everywhere, that would lose the edge of the ages at 0.1 per year.
+    fewest_between
+        Values that are left between two edges.
+    spike_rounds, spike_growth
+        Times that spikes are looked for beside a smooth part that was fitted beside those before: 1, 3, 9, ... of them.
+    spike_doubt
+        Nats that a spike must bring beyond its place among k values. With half a nat the replicates of smooth answers
+        had spikes by chance, and bands of the default were a third too narrow for them; four were nearly enough.
+    negligible
+        Share of a spike that is none.
+    """
 
-ENOUGH = 0.03
-"""A step that promises fewer nats than this is the last: it would not be seen in the answer."""
+    most_knots: int = 500
+    fewest_knots: int = 64
+    smallest_weight: float = 1e-3
+    enough: float = 0.03
+    longest_step: float = 3.0
+    edge_values: int = 256
+    edge_entries: int = 65_536
+    edge_doubt: float = 1.0
+    edge_doubt_of_response: float = 5.0
+    fewest_between: int = 4
+    spike_rounds: int = 4
+    spike_growth: int = 3
+    spike_doubt: float = 6.0
+    negligible: float = 1e-7
 
-LONGEST_STEP = 3.0
-"""No log-probability moves by more in one step."""
+
+LIMITS = SmoothLimits()
 
 _PENALTIES: dict[object, Penalty] = {}
 
@@ -287,7 +325,8 @@ class Problem:
         """Choose the form: a stored matrix, or the channel if large."""
         size, outputs = evidence.channel.shape
         # Three million entries of the rows of all knots: the more values there are, the fewer knots.
-        most = size if layout is None else min(MOST_KNOTS, max(FEWEST_KNOTS, 3_000_000 // max(size, outputs)))
+        fitting = max(LIMITS.fewest_knots, 3_000_000 // max(size, outputs))
+        most = size if layout is None else min(LIMITS.most_knots, fitting)
         knots = Knots.over(layout or Layout((size,)), size, most)
         matrix = np.ascontiguousarray(evidence.channel.dense()[:, evidence.seen]) if knots.weights is None else None
         return cls(evidence, knots, matrix)
@@ -403,7 +442,7 @@ def follow_path(problem: Problem, order: int, progress: Progress) -> list[PriorF
     fits: list[PriorFit] = []
     highest = -math.inf
     # The path ends where the log evidence has fallen by six nats from its best.
-    while weight >= SMALLEST_WEIGHT and not (fits and fits[-1].log_evidence < highest - 6.0):
+    while weight >= LIMITS.smallest_weight and not (fits and fits[-1].log_evidence < highest - 6.0):
         fits.append(fit_prior(problem, penalty, order, weight, fits[-1].heights if fits else problem.start, progress))
         highest = max(highest, fits[-1].log_evidence)
         weight /= step
@@ -459,7 +498,7 @@ def refit(problem: Problem, fit: PriorFit, shares: FloatArray, total: float) -> 
     pull = prior.matrix @ (heights - problem.start)
     slopes = np.array([problem.knots.gather(total * theta * (row - 1)) - pull for row in gain])
     system = problem.system(theta, outputs, prior, total / problem.evidence.total)
-    steps = np.clip(system.solve(slopes.T).T, -LONGEST_STEP, LONGEST_STEP)
+    steps = np.clip(system.solve(slopes.T).T, -LIMITS.longest_step, LIMITS.longest_step)
     return free.whole(np.exp(problem.knots.spread(heights + steps)))
 
 
@@ -568,9 +607,9 @@ def climb(
             system = problem.system(theta, outputs, prior, more=missing)
             step = system.solve(slope)
         promise = float(slope @ step)
-        if promise < ENOUGH:
+        if promise < LIMITS.enough:
             break
-        length = min(1.0, LONGEST_STEP / float(np.abs(step).max()))
+        length = min(1.0, LIMITS.longest_step / float(np.abs(step).max()))
         while length > 1e-6:
             tried = _evaluate(problem, prior, heights + length * step)
             if tried[2] >= height + 1e-4 * length * promise:
@@ -719,7 +758,7 @@ def _climb(hill: _Hill, counts: FloatArray, centre: FloatArray) -> tuple[FloatAr
         if not active.size:
             break
         step = direction * (_dot(now.slopes, direction) / hill.bend(now, direction))[:, None]
-        step = np.clip(step, -LONGEST_STEP, LONGEST_STEP) * lengths[:, None]
+        step = np.clip(step, -LIMITS.longest_step, LIMITS.longest_step) * lengths[:, None]
         tried = hill.stand(now.counts, now.heights + step)
         better = tried.height >= now.height
         before, now = now, now.taking(better, tried)
@@ -738,28 +777,14 @@ def _dot(rows: FloatArray, others: FloatArray) -> FloatArray:
     return products
 
 
-MOST_EDGE_VALUES, MOST_EDGE_ENTRIES = 256, 65_536
-"""Values on a line, and those times different reports, up to which edges are searched: a fit takes milliseconds."""
-
-EDGE_DOUBT, EDGE_DOUBT_OF_RESPONSE = 1.0, 5.0
-"""Nats that an edge must bring beyond its place among k values, and under randomized response.
-
-There a rough prior pays for each value that few people have, and gladly leaves a thin end out: of working hours nobody
-above 71, where three in a hundred are. Everywhere, that would lose the edge of the ages at 0.1 per year.
-"""
-
-FEWEST = 4
-"""Values that are left between two edges."""
-
-
 def add_edges(problem: Problem, fits: Sequence[PriorFit], progress: Progress) -> list[PriorFit]:
     """Return fits with edges that may beat the fits given."""
     layout, size = problem.knots.layout, problem.evidence.channel.shape[0]
     is_line = len(layout.shape) == 1 and layout.places is None
     smooth = [fit for fit in fits if fit.order >= 1]
-    if problem.matrix is None or problem.matrix.size > MOST_EDGE_ENTRIES or not smooth:
+    if problem.matrix is None or problem.matrix.size > LIMITS.edge_entries or not smooth:
         return []
-    if not is_line or not FEWEST < size <= MOST_EDGE_VALUES:
+    if not is_line or not LIMITS.fewest_between < size <= LIMITS.edge_values:
         return []
     found: list[PriorFit] = []
     now = max(smooth, key=lambda fit: fit.log_evidence)
@@ -775,7 +800,7 @@ def add_edges(problem: Problem, fits: Sequence[PriorFit], progress: Progress) ->
 
 def doubt_of(problem: Problem) -> float:
     """Return the nats that an edge must bring beyond its place."""
-    return EDGE_DOUBT if problem.evidence.channel.keep_and_other is None else EDGE_DOUBT_OF_RESPONSE
+    return LIMITS.edge_doubt if problem.evidence.channel.keep_and_other is None else LIMITS.edge_doubt_of_response
 
 
 def _seek_edge(problem: Problem, start: PriorFit, side: int, progress: Progress) -> list[PriorFit]:
@@ -790,7 +815,8 @@ def _seek_edge(problem: Problem, start: PriorFit, side: int, progress: Progress)
         return tried[place, weight]
 
     # An edge leaves a value out, and a few in. First come the ends beyond which few people are, by the fit.
-    weight, places = start.weight, range(low + FEWEST, high) if side else range(low + 1, high - FEWEST + 1)
+    weight, fewest = start.weight, LIMITS.fewest_between
+    places = range(low + fewest, high) if side else range(low + 1, high - fewest + 1)
     sums = np.cumsum(start.theta[::-1] if side else start.theta)
     beyond = [int(np.searchsorted(sums, share)) for share in (0.003, 0.02, 0.08)]
     first = sorted({start.theta.size - one if side else one for one in beyond} & set(places))
@@ -847,17 +873,6 @@ def _fit_between(problem: Problem, start: PriorFit, span: Span, weight: float, p
     return replace(start, weight=weight, log_evidence=log_evidence, heights=heights, theta=whole, span=span)
 
 
-ROUNDS, GROWTH = 4, 3
-"""Times that spikes are looked for beside a smooth part that was fitted beside those before: 1, 3, 9, ... of them."""
-
-SPIKE_DOUBT = 6.0
-"""Nats that a spike must bring beyond its place among k values. With half a nat the replicates of smooth answers had
-spikes by chance, and bands of the default were a third too narrow for them; four were nearly enough."""
-
-NEGLIGIBLE = 1e-7
-"""Share of a spike that is none."""
-
-
 def add_spikes(problem: Problem, fits: Sequence[PriorFit], progress: Progress) -> list[PriorFit]:
     """Return fits with spikes that may beat the fits given."""
     ladder = [fit for fit in fits if fit.order >= 1 and fit.span is None]
@@ -873,14 +888,14 @@ def add_spikes(problem: Problem, fits: Sequence[PriorFit], progress: Progress) -
 
 def cost_of(problem: Problem) -> float:
     """Return the nats that a spike has to bring."""
-    return math.log(problem.evidence.channel.shape[0]) + SPIKE_DOUBT
+    return math.log(problem.evidence.channel.shape[0]) + LIMITS.spike_doubt
 
 
 def _seek_spikes(problem: Problem, path: Sequence[PriorFit], progress: Progress) -> Iterator[PriorFit]:
     """Search for spikes beside a smooth fit, lowering its weight."""
     now, spikes, step = path[0], np.zeros(path[0].theta.size), path[0].weight / path[1].weight
-    for _ in range(ROUNDS):
-        found = _find(problem, now, spikes, max(1, GROWTH * int(np.count_nonzero(spikes))))
+    for _ in range(LIMITS.spike_rounds):
+        found = _find(problem, now, spikes, max(1, LIMITS.spike_growth * int(np.count_nonzero(spikes))))
         if not found.any() or ((found > 0) == (spikes > 0)).all():
             break
         now = _fit_spikes(problem, replace(now, spikes=found), now.weight, progress)
@@ -888,7 +903,7 @@ def _seek_spikes(problem: Problem, path: Sequence[PriorFit], progress: Progress)
         yield now
     plain = {round(math.log(fit.weight, step), 1): fit.log_evidence for fit in path}
     best = max(plain.values())
-    while spikes.any() and now.weight > SMALLEST_WEIGHT:
+    while spikes.any() and now.weight > LIMITS.smallest_weight:
         # Far below the best fit without spikes the weight is lowered by two steps at a time.
         factor = step**2 if now.log_evidence < best - 30.0 else step
         rougher = _fit_spikes(problem, replace(now, spikes=spikes), now.weight / factor, progress)
@@ -913,7 +928,7 @@ def _fit_spikes(problem: Problem, fit: PriorFit, weight: float, progress: Progre
     moved, *_ = climb(free.problem, free.prior, free.heights, progress)
     spikes, size = np.zeros(fit.theta.size), fit.heights.size
     spikes[free.places] = np.exp(moved[size:])
-    spikes[spikes < NEGLIGIBLE] = 0.0
+    spikes[spikes < LIMITS.negligible] = 0.0
     spiked, penalty = replace(problem, spikes=spikes), penalty_of(problem, fit.order)
     found = fit_prior(spiked, penalty, fit.order, weight, moved[:size], None)
     return replace(found, log_evidence=found.log_evidence - cost_of(problem) * int(np.count_nonzero(spikes)))
@@ -929,7 +944,8 @@ def find_spikes(problem: Problem, smooth: FloatArray, spikes: FloatArray, most: 
     values = [int(value) for value in np.flatnonzero(spikes)]
     rows = np.vstack([matrix[values], smooth @ matrix])
     # Spikes that were fitted with the total left free may add up to a little more than one.
-    weights, height = _climb_shares(rows, np.append(spikes[values], max(1.0 - float(spikes.sum()), NEGLIGIBLE)), q, n)
+    rest = max(1.0 - float(spikes.sum()), LIMITS.negligible)
+    weights, height = _climb_shares(rows, np.append(spikes[values], rest), q, n)
     for value in _doubtful(rows, weights, q, n, values, cost):
         kept = np.append(np.array(values) != value, True)
         fewer, lower = _climb_shares(rows[kept], weights[kept], q, n)
@@ -951,7 +967,7 @@ def find_spikes(problem: Problem, smooth: FloatArray, spikes: FloatArray, most: 
         tried, higher = _climb_shares(more, np.append(first, (1.0 - first) * weights), q, n)
         if higher < height + cost:
             break
-        is_kept = np.append(tried[:-1] > NEGLIGIBLE, True)
+        is_kept = np.append(tried[:-1] > LIMITS.negligible, True)
         values = [one for one, kept in zip([value, *values], is_kept, strict=False) if kept]
         rows, weights, height = more[is_kept], tried[is_kept], higher
     found = np.zeros(spikes.size)
@@ -976,7 +992,7 @@ def _doubtful(
 def _climb_shares(rows: FloatArray, weights: FloatArray, q: FloatArray, n: float) -> tuple[FloatArray, float]:
     """Return the likeliest shares of a few output distributions, by Newton."""
     # Where a spike that held everybody is left out, something must explain the reports to begin with.
-    weights = np.maximum(weights, NEGLIGIBLE) / float(np.maximum(weights, NEGLIGIBLE).sum())
+    weights = np.maximum(weights, LIMITS.negligible) / float(np.maximum(weights, LIMITS.negligible).sum())
     height = float(q @ np.log(np.maximum(weights @ rows, 1e-300))) - float(weights.sum())
     for _ in range(12):
         outputs = weights @ rows

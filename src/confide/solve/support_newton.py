@@ -40,17 +40,57 @@ from confide.evidence.evidence import Evidence
 from confide.solve.em import RowStack, Step
 from confide.values.checks import MOST_STORED
 
-MOST_FIRST_ATOMS = 1000
-"""Values up to which all that EM left standing are the first support, where noise is weak."""
 
-WIDEST_SUPPORT = 4500
-"""Single values past which Newton's method in conjugate gradients is the better one: H would take 160 MB and more."""
+@dataclass(frozen=True)
+class NewtonLimits:
+    """Sizes, shares and accuracies that steer Newton's method on a support.
 
-TOLERATED = 0.02
-"""The share of weights that the first of these steps may leave on the wrong side of their bound; the next ones less."""
+    Attributes
+    ----------
+    first_atoms
+        Values up to which all that EM left standing are the first support, where noise is weak.
+    widest_support
+        Single values past which Newton's method in conjugate gradients is the better one: H would take 160 MB and more.
+    tolerated
+        The share of weights that the first of these steps may leave on the wrong side of their bound; the next ones
+        less.
+    largest_rows
+        Entries of whole rows that are kept where a model does not help: 800 MB.
+    loosest, tightest
+        The residual at which conjugate gradients end, relative to the slope: loose while steps are long.
+    warm_up_cycles
+        Cycles of accelerated EM, two steps and a jump each, before Newton begins: 15 to 20 did best.
+    fair_share
+        Share of what the slope promises that a step must gain (Armijo's rule with its customary constant).
+    without_neighbours
+        Highest values that stand in for local maxima where nothing is known of neighbours.
+    little_overlap
+        Cosine of neighbouring rows below which noise is weak: they are no near copies, and most values carry the
+        maximum.
+    standing
+        Share of an equal one that a value has at least to count as left standing by EM, where noise is weak.
+    large_plane
+        Cells past which the model of a plane pays.
+    block_of_outputs
+        Outputs whose entries are computed at a time where rows are not stored.
+    """
 
-LARGEST_ROWS = 100_000_000
-"""Entries of whole rows that are kept where a model does not help: 800 MB."""
+    first_atoms: int = 1000
+    widest_support: int = 4500
+    tolerated: float = 0.02
+    largest_rows: int = 100_000_000
+    loosest: float = 0.1
+    tightest: float = 1e-4
+    warm_up_cycles: int = 15
+    fair_share: float = 1e-4
+    without_neighbours: int = 100
+    little_overlap: float = 0.8
+    standing: float = 1e-4
+    large_plane: int = 4000
+    block_of_outputs: int = 8192
+
+
+LIMITS = NewtonLimits()
 
 
 @dataclass
@@ -122,7 +162,7 @@ class Support:
             return False
         # While the composite is whole its peaks show how many single values will take its place.
         to_come = peaks(self.composite, evidence.channel.layout).size if self.weights[0] == 1 else 0
-        return max(self.values.size, to_come) > WIDEST_SUPPORT
+        return max(self.values.size, to_come) > LIMITS.widest_support
 
     def prune(self) -> None:
         """Drop single values without weight; renormalise. The composite always stays."""
@@ -136,16 +176,16 @@ class Support:
 
 def support_newton(evidence: Evidence, theta: FloatArray, clock: Clock, progress: Progress) -> Found:
     """Climb from theta to the maximum, or until time or precision ends."""
-    is_sharp = theta.size <= MOST_FIRST_ATOMS and overlap(evidence.channel) < LITTLE_OVERLAP
+    is_sharp = theta.size <= LIMITS.first_atoms and overlap(evidence.channel) < LIMITS.little_overlap
     # Where noise is weak EM gets far by itself, and a Newton step on nearly all values costs as much as many EM steps.
-    theta, outputs = climb(evidence, theta, 30 if is_sharp else WARM_UP_CYCLES, clock)
+    theta, outputs = climb(evidence, theta, 30 if is_sharp else LIMITS.warm_up_cycles, clock)
     theta = theta / float(theta.sum())
     found = Found.of(evidence, theta, 0)
     support = Support.of(evidence, theta, outputs)
     # Rows that overlap much are near copies of each other, and few of them carry the maximum: begin with the peaks of
     # what EM reached. Where noise is weak most values do, and adding them peak by peak would take many rounds.
     if is_sharp:
-        support.single_out(evidence, np.flatnonzero(theta > STANDING / theta.size))
+        support.single_out(evidence, np.flatnonzero(theta > LIMITS.standing / theta.size))
     else:
         support.grow(evidence, highest(peaks(theta, evidence.channel.layout), theta, support.most_new_atoms))
     gain = evidence.gain(outputs)
@@ -155,7 +195,7 @@ def support_newton(evidence: Evidence, theta: FloatArray, clock: Clock, progress
         # After six rounds without a better certificate a model of the curvature has done what it can.
         # Whole rows take its place where they fit.
         entries = support.weights.size * support.composite_outputs.size
-        if number - found.iteration > 6 and not support.curvature.is_exact and entries <= LARGEST_ROWS:
+        if number - found.iteration > 6 and not support.curvature.is_exact and entries <= LIMITS.largest_rows:
             support.curvature = FromRows(support.composite_outputs)
             support.curvature.grow(evidence, support.values)
         # The values that promise the most are local maxima of the gain above one.
@@ -219,7 +259,7 @@ def _corrected_step(
     """
     curvature = curvature_of(evidence, outputs)
     step, bent, change = np.zeros_like(slope), np.zeros_like(slope), np.zeros_like(outputs)
-    first, tolerated = 0.0, TOLERATED
+    first, tolerated = 0.0, LIMITS.tolerated
     # Two to four steps by the model are usual.
     for _ in range(8):
         move = programme.step(slope - bent, support.weights + step, tolerated)
@@ -255,20 +295,16 @@ def diagonal_of(channel: Channel) -> Diagonal | None:
     return None if plane is None else lambda curvature: plane.diagonal(curvature) ** 2
 
 
-LOOSEST, TIGHTEST = 0.1, 1e-4
-"""The residual at which conjugate gradients end, relative to the slope: loose while steps are long."""
-
-
 def newton_cg(evidence: Evidence, theta: FloatArray, clock: Clock, progress: Progress) -> Found:
     """Climb from theta to the maximum, or to float64's limit."""
     diagonal = diagonal_of(evidence.channel)
     if diagonal is None:
         raise TypeError(f"newton_cg needs a plane, or sets of values; got {evidence.channel!r}.")
-    theta, _ = climb(evidence, theta, WARM_UP_CYCLES, clock)
+    theta, _ = climb(evidence, theta, LIMITS.warm_up_cycles, clock)
     # Neighbours are near copies of each other, and among copies conjugate gradients and bounds both go astray: only
     # local maxima stay. Where rows overlap little they are not, and all that EM leaves standing may stay.
-    is_sharp = evidence.channel.layout is None or overlap(evidence.channel) < LITTLE_OVERLAP
-    left = np.flatnonzero(theta > STANDING / theta.size) if is_sharp else peaks(theta, evidence.channel.layout)
+    is_sharp = evidence.channel.layout is None or overlap(evidence.channel) < LIMITS.little_overlap
+    left = np.flatnonzero(theta > LIMITS.standing / theta.size) if is_sharp else peaks(theta, evidence.channel.layout)
     thin = np.zeros_like(theta)
     thin[left] = theta[left]
     if not evidence.explains(evidence.channel.push(thin)):
@@ -277,7 +313,7 @@ def newton_cg(evidence: Evidence, theta: FloatArray, clock: Clock, progress: Pro
     total = float(theta.sum())
     theta, outputs = theta / total, outputs / total
     gain = evidence.gain(outputs)
-    found, accuracy = Found.of(evidence, theta, 0), LOOSEST
+    found, accuracy = Found.of(evidence, theta, 0), LIMITS.loosest
     for number in range(1, clock.iteration_limit + 1):
         if found.certificate <= clock.tolerance or clock.is_over or found.is_stale(number):
             break
@@ -285,7 +321,7 @@ def newton_cg(evidence: Evidence, theta: FloatArray, clock: Clock, progress: Pro
         step = programme.best_step(accuracy, clock)
         length = search(evidence, outputs, evidence.channel.push(step), float(step.sum()), float((gain - 1) @ step))
         # A step that has to be cut short was not worth its slope: solve the next one more accurately.
-        accuracy = max(TIGHTEST, accuracy / 10) if length < 0.1 else min(LOOSEST, 3 * accuracy)
+        accuracy = max(LIMITS.tightest, accuracy / 10) if length < 0.1 else min(LIMITS.loosest, 3 * accuracy)
         theta = np.maximum(theta + length * step, 0.0)
         theta = theta / float(theta.sum())
         outputs = evidence.channel.push(theta)
@@ -372,21 +408,6 @@ class _Programme:
 Progress = Callable[[int, FloatArray], None]
 """Called after each iteration with its number and the outputs y = theta M reached."""
 
-WARM_UP_CYCLES = 15
-"""Cycles of accelerated EM, two steps and a jump each, before Newton begins: 15 to 20 did best."""
-
-FAIR_SHARE = 1e-4
-"""Share of what the slope promises that a step must gain (Armijo's rule with its customary constant)."""
-
-MOST_WITHOUT_NEIGHBOURS = 100
-"""Highest values that stand in for local maxima where nothing is known of neighbours."""
-
-LITTLE_OVERLAP = 0.8
-"""Cosine of neighbouring rows below which noise is weak: they are no near copies, and most values carry the maximum."""
-
-STANDING = 1e-4
-"""Share of an equal one that a value has at least to count as left standing by EM, where noise is weak."""
-
 
 @dataclass(frozen=True)
 class Clock:
@@ -469,7 +490,7 @@ def search(evidence: Evidence, outputs: FloatArray, change: FloatArray, mass: fl
         moved = length * relative
         if (moved > -1).all():
             rise = float(shares @ np.log1p(moved)) - length * mass
-            if rise >= FAIR_SHARE * length * slope or (slope < 1e-13 and rise > -1e-15):
+            if rise >= LIMITS.fair_share * length * slope or (slope < 1e-13 and rise > -1e-15):
                 return length
         length /= 2
     return 0.0
@@ -500,7 +521,7 @@ def peaks(heights: FloatArray, layout: Layout | None) -> Indices:
     array([1, 3])
     """
     if layout is None:
-        count = min(MOST_WITHOUT_NEIGHBOURS, heights.size)
+        count = min(LIMITS.without_neighbours, heights.size)
         return np.sort(np.argpartition(heights, -count)[-count:])
     if layout.places is None:
         return np.flatnonzero(_is_peak(heights.reshape(layout.shape)))
@@ -652,13 +673,6 @@ def factor_positive(matrix: FloatArray) -> FloatArray:
             return factor
         ridge *= 100
     raise LinAlgError("The Hessian of the atoms could not be factored.")
-
-
-LARGE_PLANE = 4000
-"""Cells past which the model of a plane pays."""
-
-BLOCK_OF_OUTPUTS = 8192
-"""Outputs whose entries are computed at a time where rows are not stored."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -848,8 +862,8 @@ class FromRows:
             hessian[0, 1:] = hessian[1:, 0] = evidence.channel.pull(curvature * self.composite_outputs)[self.values]
             hessian[0, 0] = float(curvature @ self.composite_outputs**2)
             return hessian
-        for start in range(0, outputs.size, BLOCK_OF_OUTPUTS):
-            block = np.arange(start, min(start + BLOCK_OF_OUTPUTS, outputs.size))
+        for start in range(0, outputs.size, LIMITS.block_of_outputs):
+            block = np.arange(start, min(start + LIMITS.block_of_outputs, outputs.size))
             single = evidence.channel.block(self.values, block)
             curved = np.vstack([self.composite_outputs[block], single]) * roots[block]
             hessian += curved @ curved.T
@@ -923,7 +937,7 @@ def choose_curvature(evidence: Evidence, composite: FloatArray, outputs: FloatAr
     has_gram = channel.bit_vectors is not None or channel.gram(nobody, np.zeros(reports)) is not None
     if has_gram and values * reports > MOST_STORED:
         return FromRows(outputs, is_kept=False)
-    plane = StationaryPlane.of(evidence.channel) if composite.size >= LARGE_PLANE else None
+    plane = StationaryPlane.of(evidence.channel) if composite.size >= LIMITS.large_plane else None
     if plane is None:
         return FromRows(outputs)
     return FromPlane(plane, composite, outputs[None, plane.rim_middles])

@@ -27,21 +27,57 @@ from confide.values.wording import counted
 if TYPE_CHECKING:
     from confide.solve.smooth_prior import PriorFit, Problem
 
-SMALL_MATRIX = 1_000_000
-"""Entries up to which a matrix is stored for the many products of a smooth fit and of its folds."""
 
-LARGEST_UNORDERED = 2000
-"""Values without neighbours up to which a step, which takes the cube of their number, is worth it."""
+@dataclass(frozen=True)
+class StackLimits:
+    """Sizes up to which candidates are fitted, and nats between them.
 
-LARGEST = 150_000
-"""Values with neighbours up to which the rows of all knots fit."""
+    Attributes
+    ----------
+    small_matrix
+        Entries up to which a matrix is stored for the many products of a smooth fit and of its folds.
+    unordered
+        Values without neighbours up to which a step, which takes the cube of their number, is worth it.
+    ordered
+        Values with neighbours up to which the rows of all knots fit.
+    steps_to_reporters
+        EM steps from the population that the prior describes towards those who reported: measured, not derived.
+    block
+        Entries of a stack of distributions, one row a replicate, that are moved at a time: 64 MB for each prior.
+    many_cells
+        Cells from which on they are solved for in blocks: more than a smooth prior is fitted to.
+    most_blocks
+        Blocks at most: few enough for the smooth prior to have a knot every few of them, and for the maximum.
+    head_start
+        Nats that the maximum has to make up to an answer that knows which values are neighbours. Under strong noise the
+        held-out scores of good and bad answers differ by a few nats, by chance. A truth that really is rough or sparse
+        makes it up, given reports enough to show it. Twenty were no better once the smooth answer had spikes.
+    short_head_start
+        The same where neighbours mean nothing: there the average over priors knows nothing that the others do not.
+    far_behind
+        Nats behind the first candidate from which on another has no share. Such a maximum still explains what a smooth
+        answer misses, and had up to a sixth of the mixture, at a fifth more distance from the truth.
+    weighed
+        Replicates on which the candidates are weighed anew; fewer where there are many values, but one at least.
+    rows
+        Rows whose candidates are found side by side: more would be no faster, and tell less of how far they are.
+    """
+
+    small_matrix: int = 1_000_000
+    unordered: int = 2000
+    ordered: int = 150_000
+    steps_to_reporters: int = 4
+    block: int = 8_000_000
+    many_cells: int = 150_000
+    most_blocks: int = 15_000
+    head_start: float = 8.0
+    short_head_start: float = 1.0
+    far_behind: float = 8.0
+    weighed: int = 8
+    rows: int = 64
 
 
-STEPS_TO_REPORTERS = 4
-"""EM steps from the population that the prior describes towards those who reported: measured, not derived."""
-
-BLOCK = 8_000_000
-"""Entries of a stack of distributions, one row a replicate, that are moved at a time: 64 MB for each prior."""
+LIMITS = StackLimits()
 
 
 @dataclass(frozen=True)
@@ -98,7 +134,7 @@ class Smooth(Method):
             return super().solve_many(evidence, counts, progress=progress)
         mean = stored(replace(evidence, counts=counts.mean(axis=0), log_offset=0.0))
         problem, fits = fit_all(mean, lambda _outputs: None)
-        rows = max(1, BLOCK // max(evidence.channel.shape))
+        rows = max(1, LIMITS.block // max(evidence.channel.shape))
         blocks = [counts[begin : begin + rows] for begin in range(0, counts.shape[0], rows)]
         populations = np.concatenate([_move(problem, fits, block) for block in blocks])
         distributions = turn_to_reporters(RowStack.over(mean, counts), populations)
@@ -109,7 +145,7 @@ class Smooth(Method):
 def stored(evidence: Evidence) -> Evidence:
     """Return the evidence with its matrix stored, if that is faster."""
     channel: Channel = evidence.channel
-    if channel.keep_and_other is not None or channel.shape[0] * channel.shape[1] > SMALL_MATRIX:
+    if channel.keep_and_other is not None or channel.shape[0] * channel.shape[1] > LIMITS.small_matrix:
         return evidence
     return replace(evidence, channel=Dense(channel.dense(), channel.layout))
 
@@ -126,8 +162,8 @@ def why_not_smooth(evidence: Evidence) -> str:
     largest_answered = 3000
     size, is_ordered = evidence.channel.shape[0], layout_of(evidence) is not None
     # Without a closed form, as for several attributes, 2,000 combinations took two minutes.
-    unordered = 1000 if evidence.channel.keep_and_other is None else LARGEST_UNORDERED
-    ordered = LARGEST if evidence.channel.keep_and_other is None else largest_answered
+    unordered = 1000 if evidence.channel.keep_and_other is None else LIMITS.unordered
+    ordered = LIMITS.ordered if evidence.channel.keep_and_other is None else largest_answered
     most = ordered if is_ordered else unordered
     kind = "values" if is_ordered else "values without neighbours"
     if size > most:
@@ -196,7 +232,7 @@ def turn_to_reporters(rows: RowStack, populations: FloatArray) -> FloatArray:
     theta_x g_x, one EM step. Under strong noise g is nearly one; without noise one step gives the reports themselves,
     as it should. The population is not known but estimated, which the further steps make up for.
     """
-    return take_steps(rows, populations, STEPS_TO_REPORTERS, normalised).theta
+    return take_steps(rows, populations, LIMITS.steps_to_reporters, normalised).theta
 
 
 def _move(problem: Problem, fits: Sequence[PriorFit], counts: FloatArray) -> FloatArray:
@@ -229,16 +265,9 @@ def _explain_average(fits: Sequence[PriorFit], shares: FloatArray) -> str:
     return f"averaged over {len(fits)} priors by their evidence; the likeliest is {kind} of weight {best.weight:.2g}"
 
 
-MANY_CELLS = 150_000
-"""Cells from which on they are solved for in blocks: more than a smooth prior is fitted to."""
-
-MOST_BLOCKS = 15_000
-"""Blocks at most: few enough for the smooth prior to have a knot every few of them, and for the maximum."""
-
-
 def has_many_cells(alphabet: Alphabet) -> bool:
     """Whether a plane has so many values that blocks pay."""
-    return alphabet.is_finite and alphabet.size > MANY_CELLS
+    return alphabet.is_finite and alphabet.size > LIMITS.many_cells
 
 
 def blocks_of(evidence: Evidence) -> Blocks | None:
@@ -246,10 +275,10 @@ def blocks_of(evidence: Evidence) -> Blocks | None:
     layout = evidence.channel.layout
     if layout is None or len(layout.shape) != 2 or layout.places is not None:
         return None
-    if evidence.channel.shape[0] <= MANY_CELLS or evidence.channel.shape[0] != evidence.channel.shape[1]:
+    if evidence.channel.shape[0] <= LIMITS.many_cells or evidence.channel.shape[0] != evidence.channel.shape[1]:
         return None
     rows, columns = layout.shape
-    blocks = Blocks.of((rows, columns), MOST_BLOCKS)
+    blocks = Blocks.of((rows, columns), LIMITS.most_blocks)
     return None if evidence.channel.in_blocks(blocks.side) is None else blocks
 
 
@@ -264,34 +293,13 @@ def solve_in_blocks(evidence: Evidence, method: Method, blocks: Blocks) -> Solut
         return None
     found = method.solve(part)
     cells = turn_to_reporters(RowStack.of(evidence), blocks.smooth(found.distribution))
-    words = (
-        f"solved for {blocks.count:,} blocks of {blocks.side} x {blocks.side} cells, then {STEPS_TO_REPORTERS} steps"
-    )
+    side, steps = blocks.side, LIMITS.steps_to_reporters
+    words = f"solved for {blocks.count:,} blocks of {side} x {side} cells, then {steps} steps"
     return replace(found, distribution=cells, explanation=f"{found.explanation}; {words} of EM on the cells")
 
 
-HEAD_START = 8.0
-"""Nats that the maximum has to make up to an answer that knows which values are neighbours.
-
-Under strong noise the held-out scores of good and bad answers differ by a few nats, by chance. A truth that really is
-rough or sparse makes it up, given reports enough to show it. Twenty were no better once the smooth answer had spikes.
-"""
-
-SHORT_HEAD_START = 1.0
-"""The same where neighbours mean nothing: there the average over priors knows nothing that the others do not."""
-
 HIGHEST = MLE(tolerance=0.01)
 """The maximum as a candidate, to fewer nats than could be seen in the answer."""
-
-FAR_BEHIND = 8.0
-"""Nats behind the first candidate from which on another has no share. Such a maximum still explains what a smooth
-answer misses, and had up to a sixth of the mixture, at a fifth more distance from the truth."""
-
-WEIGHED = 8
-"""Replicates on which the candidates are weighed anew; fewer where there are many values, but one at least."""
-
-ROWS = 64
-"""Rows whose candidates are found side by side: more would be no faster, and tell less of how far they are."""
 
 
 @dataclass(frozen=True)
@@ -346,7 +354,7 @@ class Stacked(Method):
     def _mix(self, evidence: Sequence[Evidence], progress: Progress | None = None) -> list[Solution]:
         """Solve rows that share a channel, each with its own folds."""
         first = evidence[0]
-        rates, is_few = first.channel.support_rates, first.channel.shape[0] <= LARGEST_UNORDERED
+        rates, is_few = first.channel.support_rates, first.channel.shape[0] <= LIMITS.unordered
         # Categories whose reports support sets of them, as under k-RR, have candidates in closed form.
         if rates is not None and rates[0] != rates[1] > 0 and is_few and layout_of(first) is None:
             return [_pool(one) for one in evidence]
@@ -365,9 +373,9 @@ class Stacked(Method):
         # into folds, or there are very many values, the shares of the pilot serve all.
         if pilot is None:
             return self._solve_rows(evidence, counts, progress)
-        is_fixed = math.prod(evidence.channel.shape) > SMALL_MATRIX or why_not_hold_out(evidence, self.folds)
+        is_fixed = math.prod(evidence.channel.shape) > LIMITS.small_matrix or why_not_hold_out(evidence, self.folds)
         # Few enough that they have 480 values together: four replicates of a hundred values, or one of Paris.
-        number = min(WEIGHED, max(1, 480 // evidence.channel.shape[0]))
+        number = min(LIMITS.weighed, max(1, 480 // evidence.channel.shape[0]))
         few = [] if is_fixed else self._solve_rows(evidence, counts[:number], None)
         weighed = [_main_shares(solution.choices) for solution in few or [pilot]]
         mixed = np.zeros((counts.shape[0], evidence.channel.shape[0]))
@@ -388,7 +396,7 @@ class Stacked(Method):
         """Solve rows in blocks; rows too small for folds one by one."""
         parts = [replace(evidence, counts=row, log_offset=0.0) for row in counts]
         # Over many values single products are what takes the time, so that nothing is gained side by side.
-        is_large = math.prod(evidence.channel.shape) > SMALL_MATRIX
+        is_large = math.prod(evidence.channel.shape) > LIMITS.small_matrix
         is_alone = [is_large or bool(why_not_hold_out(one, self.folds)) for one in parts]
         solutions: dict[int, Solution] = {}
 
@@ -400,8 +408,8 @@ class Stacked(Method):
             solutions[place] = self.solve(parts[place])
             tell(0)
         together = [place for place, alone in enumerate(is_alone) if not alone]
-        for begin in range(0, len(together), ROWS):
-            places = together[begin : begin + ROWS]
+        for begin in range(0, len(together), LIMITS.rows):
+            places = together[begin : begin + LIMITS.rows]
             solutions |= zip(places, self._mix([parts[place] for place in places], tell), strict=True)
         tell(0)
         return [solutions[place] for place in range(len(parts))]
@@ -428,7 +436,7 @@ class Candidate:
     method: Method
     distribution: FloatArray
     without_fold: FloatArray
-    head_start: float = SHORT_HEAD_START
+    head_start: float = LIMITS.short_head_start
 
 
 def weigh(evidence: Evidence, folds: Folds, tried: Sequence[Candidate]) -> tuple[FloatArray, FloatArray]:
@@ -449,7 +457,7 @@ def weigh(evidence: Evidence, folds: Folds, tried: Sequence[Candidate]) -> tuple
     alone[0] = 1.0
     matrix = np.hstack([explained / explained.max(axis=0), alone])
     counts = np.append(judged[seen], tried[0].head_start)
-    shares, near = np.zeros(len(tried)), scores > -FAR_BEHIND
+    shares, near = np.zeros(len(tried)), scores > -LIMITS.far_behind
     shares[near] = MLE(1e-3).solve(Evidence(Dense(matrix[near]), counts)).distribution
     return shares, scores
 
@@ -521,7 +529,7 @@ def _smooth_candidate(evidence: Evidence, folds: Folds) -> Candidate:
     total = evidence.total * (1 - 1 / folds.learned.shape[0])
     parts = sum(shares[place] * refit(problem, fits[place], folds.learned, total) for place in kept)
     distribution = turn_to_reporters(RowStack.of(evidence), mix(fits, shares))
-    head_start = SHORT_HEAD_START if layout_of(evidence) is None else HEAD_START
+    head_start = LIMITS.short_head_start if layout_of(evidence) is None else LIMITS.head_start
     # New reports come from the population, not from those who have reported: the folds are judged without that turn.
     return Candidate(_name_of_smooth(evidence), Smooth(), distribution, normalised(np.asarray(parts)), head_start)
 
