@@ -24,13 +24,13 @@ HOUSE = Path(confide.__file__).parent
 
 ROOMS = {
     "values": 4_440,
-    "data": 4_907,
+    "data": 4_908,
     "mechanisms": 5_489,
     "estimates": 3_712,
     "present": 4_422,
-    "cli": 3_163,
+    "cli": 3_167,
     "solve": 2_812,
-    "collector": 2_872,
+    "collector": 2_876,
     "check": 1_829,
     "channels": 1_853,
     "plans": 2_106,
@@ -40,14 +40,14 @@ ROOMS = {
     "regression": 1_944,
     "surveys": 576,
     "api.py": 207,
-    "errors.py": 50,
+    "errors.py": 51,
     "__init__.py": 39,
     "__main__.py": 7,
 }
 """Code lines that each room may have."""
 
 WHOLE = {
-    "code lines": 44_568,
+    "code lines": 44_578,
     "files": 183,
     "entries at the top": 20,
     "functions": 4_403,

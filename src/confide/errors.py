@@ -114,6 +114,7 @@ EXTRAS = {
     "stata": ("pandas>=2.0", "pyreadstat>=1.2"),
     "collector": ("orjson>=3.10", "uvicorn>=0.30", "httptools>=0.6", "uvloop>=0.19; sys_platform != 'win32'"),
     "postgresql": ("psycopg[binary]>=3.1",),
+    "sql": ("sqlglot>=25.0",),
 }
 """Packages of each extra, as pyproject.toml has them.
 

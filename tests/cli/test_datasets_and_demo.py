@@ -30,7 +30,7 @@ def test_export(call: Call, folder: Path) -> None:
     assert len((folder / "cells.csv").read_text().splitlines()) == 1 + datasets.san_francisco().total
     assert (folder / "cells.csv").read_text().startswith("row,column,latitude,longitude\n")
     out = call("datasets", "adult_ages", "-").out.splitlines()
-    assert out[0] == "value"
+    assert out[0] == "age"
     assert len(out) == 1 + 48_842
 
 

@@ -17,7 +17,7 @@ PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text
 def test_the_packages_are_those_of_the_project() -> None:
     extras = PROJECT["optional-dependencies"]
     assert {name: list(packages) for name, packages in EXTRAS.items()} == {name: extras[name] for name in EXTRAS}
-    assert set(extras) - set(EXTRAS) == {"all", "docs", "peers", "dev"}
+    assert set(extras) - set(EXTRAS) == {"all"}
 
 
 @pytest.mark.parametrize("extra", EXTRAS)

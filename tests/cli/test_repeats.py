@@ -152,7 +152,7 @@ def test_a_survey_that_asks_for_permanent_noise_gets_it(call: Call, folder: Path
     (folder / "v.csv").write_text("colour\nred\n")
     refused = call("privatize", "s.toml", "v.csv", "-o", "r.csv")
     assert refused.code == 2
-    assert "asks for permanent noise" in refused.err
+    assert "has permanent noise, which takes a secret of each person" in refused.err
     shown = call("show", "s.toml", "--json").record
     assert shown["needs_secret"] is True
     assert shown["limits"] == {"noise": "permanent"}

@@ -98,7 +98,7 @@ def test_a_query_between_is_answered_from_between(many: Estimate) -> None:
 def test_the_words_say_how_far_was_looked_and_that_a_mean_has_no_bound(many: Estimate) -> None:
     mean, query = many.mean(basis=QUICK), many.query("value < 9", basis=QUICK)
     for words in (mean.rests_on, query.rests_on):
-        assert "100 steps around the likely ones, farther than which a value explains nothing, whose" in words
+        assert "100 steps around the likely ones, farther than which a value explains nothing, counts whose" in words
     assert "a tiny share very far out moves it at will" in mean.rests_on
     assert "far out" not in query.rests_on
     narrow = many.query("value >= 200", basis=Bootstrap(40))

@@ -59,7 +59,7 @@ def test_no_method_is_silent_where_the_answer_is_one_of_many(mechanism: Mechanis
     assert "cannot identify the distribution" in str(warning.message)
     assert answer.identification.is_no
     assert f"{answer.ending}. These reports cannot identify the distribution" in answer.explanation
-    for cure in ("diagnose", ".query(", ".interval()", "merged", answer.identification.reason):
+    for cure in ("diagnose", ".query(", ".interval()", "merge values", answer.identification.reason):
         assert cure in answer.explanation
 
 

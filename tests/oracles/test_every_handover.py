@@ -44,11 +44,12 @@ CALLS: list[tuple[str, str, dict[str, Any]]] = [
         {"people": 77, "epsilon": 0.75, "query": "age>=2", "guess": "peaked", "only": "exponential"},
     ),
     (
-        "privatize s.toml v.csv -o out.csv --column years --keep town,week --seed 5 --rejects x.csv --force",
+        "privatize s.toml v.csv -o out.csv --column years --keep town,week --seed 5 --rejects x.csv --force "
+        "--by week",
         "confide.cli.privatize.privatize_file",
         {
             "values": Path("v.csv"), "output": Path("out.csv"), "columns": ["years"], "keep": ("town", "week"),
-            "seed": 5, "secret": None, "secret_column": "", "ledger": None, "rejects": Path("x.csv"), "force": True,
+            "seed": 5, "secret": None, "secret_column": "", "ledger": None, "rejects": Path("x.csv"), "force": True, "by": "week",
         },
     ),
     (
@@ -201,6 +202,7 @@ def test_every_option_that_is_handed_over_is_among_the_calls() -> None:
         seen.setdefault(words[0], set()).update(one for one in words if one.startswith("--"))
     elsewhere = {
         "count": {"--engine", "--rejects", "--strict", "--totals"},
+        "merge": {"--totals"},
         "estimate": {"--cell", "--truth", "--different-people"},
         "diagnose": {"--query", "--cell", "--different-people", "--strict"},
     }

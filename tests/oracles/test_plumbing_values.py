@@ -106,7 +106,7 @@ def test_more_groups_that_cannot_be_told_are_those_that_are_not_named() -> None:
         vars(found)["untold"] = list(untold)
         told = found.describe_untold()
         assert told.startswith(f"The reports of {len(untold)} of 8 groups")
-        assert told.endswith(f"all values alike: {words}")
+        assert told.endswith(f"from those of a uniform population: {words}")
 
 
 # Plans

@@ -125,7 +125,7 @@ def test_reports_say_that_their_noise_is_permanent() -> None:
     assert counts.origin.in_short == "permanent"
     assert counts.origin.is_secure
     assert not counts.origin.is_simulated
-    assert "sends the same report again" in str(counts.origin)
+    assert "the same value always gives the same report" in str(counts.origin)
     mixed = counts.origin + cf.evidence.Origin(secure=2)
     assert mixed.noise is None
     assert mixed.in_short == "partly permanent"

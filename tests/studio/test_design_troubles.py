@@ -71,7 +71,7 @@ def test_what_is_started_is_what_is_shown(page: Page, studio: RunningStudio) -> 
     page.get_by_label("Answers, one a line").fill("red\ngreen\nblue")
     page.get_by_label("Answers, one a line").press("Tab")
     assert start.is_disabled()
-    wait_for_words(page, "#not-yet", "not shown yet")
+    wait_for_words(page, "#not-yet", "is not ready yet")
     page.unroute(PREVIEW)  # and what was held goes on
     wait_for_words(page, "#not-yet", "plan")  # epsilon is looked for, and would be another
     assert start.is_disabled()

@@ -102,7 +102,7 @@ def test_several_questions_are_designed_and_answered(context: BrowserContext, st
     person.get_by_label("2", exact=True).check()
     report = send(person)["reports"][0]  # type: ignore[index]  # a list
     # One report of all three together: fewer bits, and less noise, than one of each.
-    assert survey.mechanism.report_alphabet.contains(np.array([report])).all(), survey.mechanism
+    assert survey.mechanism.report_alphabet.contains(np.array([report], dtype=object)).all(), survey.mechanism
     page.get_by_role("button", name="Remove question 3").click()
     page.wait_for_function("() => !document.querySelector('.take-it pre')?.textContent.includes('cats')", polling=40)
 

@@ -126,6 +126,8 @@ def test_everything_is_reached_by_keyboard(page: Page, studio: RunningStudio) ->
     page.keyboard.press("Enter")
     assert page.evaluate("document.activeElement.id") == "main"
     page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.id") == "dropped-file"
+    page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.name") == "template"
     page.keyboard.press("ArrowRight")
     page.wait_for_function("() => document.activeElement.value === 'ranges'")  # fields were made anew; the focus stayed

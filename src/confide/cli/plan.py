@@ -138,6 +138,10 @@ def split_span(guess: str) -> tuple[str | None, tuple[int, int] | None]:
     ((None, (-5, 120)), ('peaked', (20, 14)), ('adult_ages', None))
     """
     found = re.fullmatch(r"\s*(?:(.*\S)\s+)?([+-]?[0-9]{1,18})\s*(?:[.]{2}|x)\s*([+-]?[0-9]{1,18})\s*", guess)
+    if (typed := re.fullmatch(r"\s*([0-9]+)\s*-\s*([0-9]+)\s*", guess)) is not None:
+        raise InvalidParameterError(
+            f"There is no guess {guess!r}. A range has two dots: --guess {typed[1]}..{typed[2]}."
+        )
     return (guess, None) if found is None else (found[1], (int(found[2]), int(found[3])))
 
 

@@ -21,7 +21,7 @@ from confide.errors import InvalidParameterError, LimitError
 from confide.mechanisms.sampling import Permanent
 from confide.surveys.ledgers import Ledger
 from confide.surveys.survey import Survey, load_survey
-from confide.values.checks import check_count
+from confide.values.checks import check_count, kind_of
 
 LOG = logging.getLogger("confide.reporter")
 
@@ -65,10 +65,10 @@ class Reporter(contextlib.AbstractContextManager["Reporter"]):
     >>> survey = cf.Survey(cf.RandomizedResponse(cf.Categories(["yes", "no"]), epsilon=1.0))
     >>> with tempfile.TemporaryDirectory() as folder, cf.Reporter(survey, "http://127.0.0.1:9", folder) as reporter:
     ...     taken = reporter.report("yes")
-    ...     reporter.flush(5.0, sent=False)  # on the disk; nobody listens at this address
+    ...     _ = reporter.flush(5.0, sent=False)  # on the disk; nobody listens at this address
     ...     reporter.opt_out()  # forgets it
     ...     print(taken, reporter.standing().waiting)
-    True True 0
+    True 0
 
     Parameters
     ----------
@@ -102,6 +102,10 @@ class Reporter(contextlib.AbstractContextManager["Reporter"]):
         token: str | None = None,
         most: int = 10_000,
     ) -> None:
+        if not isinstance(groups, Mapping | None):
+            raise InvalidParameterError(f"groups must be a dictionary; got {kind_of(groups)}.")
+        if not isinstance(url, str) or not isinstance(token, str | None):
+            raise InvalidParameterError(f"url and token must be texts; got {kind_of(url)} and {kind_of(token)}.")
         self.survey = survey if isinstance(survey, Survey) else load_survey(survey)
         check_count("most", most, 1)
         if self.survey.needs_secret and secret is None:

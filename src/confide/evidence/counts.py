@@ -391,7 +391,7 @@ class Counts(Shown):
         """Sentence on dependent reports; empty if all are independent.
 
         >>> tally([3, 5, 5, 5]).with_repeats(2).dependence[:68]
-        'One person may have made 2 of these reports with permanent noise, wh'
+        'One person may have made 2 of these reports. With permanent noise th'
         """
         return describe_dependence(self.repeats, self.independent.total)
 

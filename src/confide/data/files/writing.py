@@ -267,6 +267,7 @@ def read_metadata(path: str | Path) -> Metadata | None:
     >>> read_metadata("reports-of-another-program.csv") is None
     True
     """
+    require_kinds(read_metadata, locals())
     name = str(path)
     if not Path(name).name:
         raise InvalidParameterError(f"path must name a file; got {name!r}.")
