@@ -30,7 +30,7 @@ ROOMS = {
     "present": 4_422,
     "cli": 3_167,
     "solve": 2_812,
-    "collector": 2_876,
+    "collector": 2_877,
     "check": 1_829,
     "channels": 1_853,
     "plans": 2_106,
@@ -47,7 +47,7 @@ ROOMS = {
 """Code lines that each room may have."""
 
 WHOLE = {
-    "code lines": 44_578,
+    "code lines": 44_579,
     "files": 183,
     "entries at the top": 20,
     "functions": 4_403,

@@ -44,12 +44,12 @@ CALLS: list[tuple[str, str, dict[str, Any]]] = [
         {"people": 77, "epsilon": 0.75, "query": "age>=2", "guess": "peaked", "only": "exponential"},
     ),
     (
-        "privatize s.toml v.csv -o out.csv --column years --keep town,week --seed 5 --rejects x.csv --force "
-        "--by week",
+        "privatize s.toml v.csv -o out.csv --column years --keep town,week --seed 5 --rejects x.csv --force --by w",
         "confide.cli.privatize.privatize_file",
         {
             "values": Path("v.csv"), "output": Path("out.csv"), "columns": ["years"], "keep": ("town", "week"),
-            "seed": 5, "secret": None, "secret_column": "", "ledger": None, "rejects": Path("x.csv"), "force": True, "by": "week",
+            "seed": 5, "secret": None, "secret_column": "", "ledger": None, "rejects": Path("x.csv"), "force": True,
+            "by": "w",
         },
     ),
     (

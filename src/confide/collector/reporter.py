@@ -104,7 +104,8 @@ class Reporter(contextlib.AbstractContextManager["Reporter"]):
     ) -> None:
         if not isinstance(groups, Mapping | None):
             raise InvalidParameterError(f"groups must be a dictionary; got {kind_of(groups)}.")
-        if not isinstance(url, str) or not isinstance(token, str | None):
+        texts: tuple[object, ...] = (url, "" if token is None else token)
+        if not all(isinstance(one, str) for one in texts):
             raise InvalidParameterError(f"url and token must be texts; got {kind_of(url)} and {kind_of(token)}.")
         self.survey = survey if isinstance(survey, Survey) else load_survey(survey)
         check_count("most", most, 1)
