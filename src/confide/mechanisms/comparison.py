@@ -1,4 +1,4 @@
-"""Mechanisms with the same promise, compared by closed forms: no survey is simulated."""
+"""Mechanisms with the same promise, compared by closed forms."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def compare(alphabet: Alphabet, guarantee: Guarantee, people: int = PEOPLE) -> t
 
 
 def advise(mechanism: Mechanism) -> str:
-    """Return a sentence on a mechanism with the same promise and a smaller error, or nothing.
+    """Return a sentence on a better mechanism, or nothing.
 
     >>> from confide import Categories, RandomizedResponse
     >>> print(advise(RandomizedResponse(Categories([f"city {number}" for number in range(100)]), epsilon=1.0)))
@@ -117,7 +117,7 @@ def _sentence(mechanism: Mechanism, rest: str) -> str:
 
 
 def sharing(alphabet: Alphabet, guarantee: Guarantee) -> tuple[Mechanism, ...]:
-    """Return the mechanisms with a promise of one epsilon that take these values.
+    """Return the mechanisms of one epsilon that take these values.
 
     But Blahut-Arimoto: its weights take a search at every epsilon, and it rarely identifies all values.
     """
@@ -132,7 +132,9 @@ def sharing(alphabet: Alphabet, guarantee: Guarantee) -> tuple[Mechanism, ...]:
 
 
 def foreseen_error(mechanism: Mechanism, people: int) -> float | None:
-    """Return the expected error of all tails, with values in order and the truth any that is somewhat smooth.
+    """Return the expected error of all tails of values in order.
+
+    The truth is any that is somewhat smooth.
 
     Beforehand, the truth is normal around equal shares, and what is near is alike: a third each over a quarter and over
     a sixteenth of all values, and from one to the next. Reports narrow it by their information at equal shares. The sum
@@ -165,7 +167,10 @@ def foreseen_error(mechanism: Mechanism, people: int) -> float | None:
 
 
 def _prior_of(alphabet: Alphabet) -> tuple[FloatArray, FloatArray] | None:
-    """Return a root of the covariance of the truth beforehand, and all tails; None where there is no order."""
+    """Return a root of the truth's covariance, and all tails.
+
+    None where there is no order.
+    """
     grid, geometry = alphabet.grid, alphabet.geometry
     if not alphabet.is_finite or not 2 <= alphabet.size <= MOST_IN_ORDER:
         return None

@@ -52,7 +52,7 @@ class LocalMechanism(Mechanism):
 
     @cached_property
     def advice(self) -> str:
-        """A sentence on a mechanism that does better at the same promise, by the comparison that ranks them.
+        """A sentence on a better mechanism at the same promise.
 
         >>> from confide import Categories
         >>> print(RandomizedResponse(Categories([f"city {number}" for number in range(100)]), epsilon=1.0).advice)

@@ -101,7 +101,7 @@ def _build(text: str) -> Draft:
 
 
 def _usual(alphabet: str, epsilon: float) -> str:
-    """Return the kind of the usual mechanism for these values, the best at this epsilon where the promise is plain."""
+    """Return the kind of the usual mechanism for these values."""
     values = _values_of(alphabet)
     # Else it is the same at any epsilon.
     at = epsilon if isinstance(values.geometry, UnorderedGeometry) else gentle_epsilon(values)
@@ -377,7 +377,7 @@ def _suiting(alphabet: Alphabet) -> list[dict[str, str]]:
 
 @lru_cache(KEPT)
 def _best_first(alphabet: Alphabet, guarantee: Guarantee, people: int) -> dict[str, Any]:
-    """Return the mechanisms that suit, those with this promise first by their error, and why the first of them is.
+    """Return the mechanisms that suit, best first, and why.
 
     A promise per unit of distance and one for every two values are two questions: only the draft's own is ranked.
     """
