@@ -149,11 +149,7 @@ def test_what_is_said_and_written_is_what_stands_here(
             if known.get(path) != path.read_bytes():
                 told += [f"> {path.name}", told_by(path)]
                 known[path] = path.read_bytes()
-    words = steady(chr(10).join(told), place)
-    if commands.startswith("regress"):
-        # Columns are as wide as their numbers, and those are drawn with the noise of this run.
-        words = re.sub(" {2,}", "  ", words)
-    said = f"== {commands}\n{words}\n"
+    said = f"== {commands}\n{steady(chr(10).join(told), place)}\n"
     text = TOLD.read_text(encoding="utf-8") if TOLD.exists() else ""
     parts = {part.partition("\n")[0]: f"== {part}" for part in re.split("^== ", text, flags=re.MULTILINE)[1:]}
     if os.environ.get("CONFIDE_TELL"):
