@@ -99,11 +99,11 @@ def _coefficients(answer: Regression) -> Section:
     low, high = answer.ends()
     ratios, chances = answer.tvalues.to_numpy(), answer.pvalues.to_numpy()
     for at, name in enumerate(answer.names):
-        numbers = [answer.estimates[at], answer.standard_errors[at]]
-        tested = [f"{ratios[at]:.2f}", f"{chances[at]:.3f}"] if math.isfinite(numbers[1]) else [NONE, NONE]
-        row: list[Cell | str] = [name, *map(_number, numbers), *tested]
+        error = answer.standard_errors[at]
+        tested = [f"{ratios[at]:z.2f}", f"{chances[at]:.3f}"] if math.isfinite(error) else [NONE, NONE]
+        row: list[Cell | str] = [name, _number(answer.estimates[at], error), _number(error), *tested]
         row += [_number(low[at]), _number(high[at])]
-        row += [_number(answer.naive[at]) if answer.naive is not None else NONE]
+        row += [_number(answer.naive[at], error) if answer.naive is not None else NONE]
         row += [f"{answer.privacy[at]:.0%}" if math.isfinite(answer.privacy[at]) else NONE]
         rows.append([cell for cell, keep in zip(row, kept, strict=True) if keep])
     words = [f"{_model(answer)}."]
@@ -234,12 +234,14 @@ def _details(answer: Regression) -> list[Line]:
     return [*lines, *([("Left out", answer.left_out)] if answer.left_out else [])]
 
 
-def _number(number: float) -> str:
+def _number(number: float, error: float = 0.0) -> str:
     """Return a number with digits that a table can do with.
 
-    >>> _number(0.123456), _number(12345.678), _number(float("inf"))
-    ('0.1235', '12,346', 'inf')
+    >>> _number(0.123456), _number(12345.678), _number(float("inf")), _number(1.9e-16, error=0.04)
+    ('0.1235', '12,346', 'inf', '0.0000')
     """
+    # What is left of 0 after rounding is another number on every machine.
+    number = 0.0 if abs(number) < 1e-9 * error < math.inf else number
     size = abs(float(number))
     if not math.isfinite(size):
         return f"{number:.0f}"
