@@ -27,10 +27,10 @@ ROOMS = {
     "data": 4_908,
     "mechanisms": 5_489,
     "estimates": 3_712,
-    "present": 4_422,
+    "present": 4_423,
     "cli": 3_167,
     "solve": 2_812,
-    "collector": 2_877,
+    "collector": 2_887,
     "check": 1_829,
     "channels": 1_853,
     "plans": 2_106,
@@ -47,11 +47,11 @@ ROOMS = {
 """Code lines that each room may have."""
 
 WHOLE = {
-    "code lines": 44_579,
+    "code lines": 44_590,
     "files": 183,
     "entries at the top": 20,
-    "functions": 4_403,
-    "functions of one statement": 1_263,
+    "functions": 4_406,
+    "functions of one statement": 1_265,
     "constants": 350,
     "options": 95,
     "public names": 90,

@@ -125,6 +125,19 @@ def test_opting_out_forgets_and_stays(tmp_path: Path) -> None:
     assert len(messages(tmp_path)) == 1
 
 
+def test_opting_out_in_one_process_holds_in_all(tmp_path: Path) -> None:
+    survey = parse_survey(SURVEY)
+    with Reporter(survey, NOBODY, tmp_path) as one, Reporter(survey, NOBODY, tmp_path) as other:
+        other.report(4)
+        assert other.flush(10.0, sent=False)
+        assert one.standing().waiting == 1
+        one.opt_out()
+        other.report(5)  # it does not know yet, and learns when it would keep this
+        assert other.flush(10.0, sent=False)
+        assert (messages(tmp_path), other.standing().is_out) == ([], True)
+        assert not other.report(5)
+
+
 def test_a_full_queue_drops_new_values_and_counts_them(tmp_path: Path) -> None:
     with Reporter(parse_survey(SURVEY), NOBODY, tmp_path, most=3, ledger=False) as reporter:
         for _ in range(5):

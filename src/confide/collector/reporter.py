@@ -33,7 +33,7 @@ class Standing:
     Attributes
     ----------
     waiting
-        Reports on the disk that were not yet sent, of earlier runs too.
+        Reports on the disk that were not yet sent, of earlier runs and other processes too; -1 if it cannot be read.
     sent
         Reports that the collector counted.
     refused
@@ -127,10 +127,9 @@ class Reporter(contextlib.AbstractContextManager["Reporter"]):
         with self._table() as table:
             table.execute("CREATE TABLE IF NOT EXISTS waiting (number INTEGER PRIMARY KEY AUTOINCREMENT, message BLOB)")
             table.execute("CREATE TABLE IF NOT EXISTS choice (is_out INTEGER NOT NULL)")
-            found = table.execute("SELECT count(*) FROM waiting").fetchone()[0]
-            self._is_out = table.execute("SELECT 1 FROM choice WHERE is_out").fetchone() is not None
+            self._is_out = _has_left(table)
         self._lock = threading.Lock()
-        self._waiting, self._sent, self._refused, self._dropped, self._trouble = found, 0, 0, 0, ""
+        self._sent, self._refused, self._dropped, self._trouble = 0, 0, 0, ""
         self._start()
         atexit.register(self.close)
 
@@ -153,7 +152,7 @@ class Reporter(contextlib.AbstractContextManager["Reporter"]):
 
     def standing(self) -> Standing:
         """Return what waits, and what was sent, refused and dropped."""
-        return Standing(self._waiting, self._sent, self._refused, self._dropped, self._is_out, self._trouble)
+        return Standing(self._waiting(), self._sent, self._refused, self._dropped, self._is_out, self._trouble)
 
     def opt_out(self) -> None:
         """Forget all waiting reports, and take no more until `opt_in`."""
@@ -167,10 +166,10 @@ class Reporter(contextlib.AbstractContextManager["Reporter"]):
         """Wait until all values are on the disk, and counted unless ``sent=False``."""
         end = time.monotonic() + seconds
         self._wake.set()
-        while self._values.unfinished_tasks or (sent and self._waiting):
+        while self._values.unfinished_tasks or (sent and self._waiting()):
             if time.monotonic() > end:
                 return False
-            time.sleep(0.002)
+            time.sleep(0.005)
         return True
 
     def close(self) -> None:
@@ -223,7 +222,15 @@ class Reporter(contextlib.AbstractContextManager["Reporter"]):
             table.execute("INSERT INTO choice VALUES (?)", (out,))
             if out:
                 table.execute("DELETE FROM waiting")
-                self._waiting = 0
+
+    def _waiting(self) -> int:
+        """Return how many reports are on the disk; -1 if nobody can tell."""
+        try:
+            with self._table() as table:
+                return _waiting_in(table)
+        except (OSError, sqlite3.Error) as error:
+            self._trouble = f"the queue in {self.folder} cannot be read ({type(error).__name__})"
+            return -1
 
     def _keep(self) -> None:
         """Blur values and keep the reports, in a thread."""
@@ -257,10 +264,10 @@ class Reporter(contextlib.AbstractContextManager["Reporter"]):
         """Write messages to the queue, as many as there is room for."""
         try:
             with self._lock, self._table() as table:
-                # The person may have opted out meanwhile.
-                room = 0 if self._is_out else max(0, self._most - self._waiting)
+                # The person may have opted out meanwhile, in another process too.
+                self._is_out = _has_left(table)
+                room = 0 if self._is_out else max(0, self._most - _waiting_in(table))
                 table.executemany("INSERT INTO waiting (message) VALUES (?)", [(one,) for one in messages[:room]])
-                self._waiting += len(messages[:room])
         except (OSError, sqlite3.Error) as error:
             said = f"the queue in {self.folder} cannot be written ({type(error).__name__})"
             self._note("dropped", said, len(messages))
@@ -302,6 +309,15 @@ class Reporter(contextlib.AbstractContextManager["Reporter"]):
     def _forget(self, number: int, accepted: int = 0) -> None:
         """Remove a message that was answered, and count it."""
         with self._lock, self._table() as table:
-            # Another process may have sent it, or the person opted out, meanwhile.
-            self._waiting -= table.execute("DELETE FROM waiting WHERE number = ?", (number,)).rowcount
+            table.execute("DELETE FROM waiting WHERE number = ?", (number,))
             self._sent += accepted
+
+
+def _has_left(table: sqlite3.Connection) -> bool:
+    """Whether the person opted out."""
+    return table.execute("SELECT 1 FROM choice WHERE is_out").fetchone() is not None
+
+
+def _waiting_in(table: sqlite3.Connection) -> int:
+    number: int = table.execute("SELECT count(*) FROM waiting").fetchone()[0]
+    return number
