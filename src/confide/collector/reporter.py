@@ -224,7 +224,7 @@ class Reporter(contextlib.AbstractContextManager["Reporter"]):
                 table.execute("DELETE FROM waiting")
 
     def _waiting(self) -> int:
-        """Return how many reports are on the disk; -1 if nobody can tell."""
+        """Return how many reports are on the disk, or -1."""
         try:
             with self._table() as table:
                 return _waiting_in(table)
